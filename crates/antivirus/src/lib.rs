@@ -1,0 +1,1 @@
+//! ClamAV databases: ruleset, compiler, scanner.

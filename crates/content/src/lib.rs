@@ -1,0 +1,7 @@
+//! Push decoders: stream in stream, in bounded memory.
+//!
+//! Read [`decoder`] first: it is the frame that every format fits.
+
+pub mod decoder;
+
+pub use decoder::{Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};

@@ -1,0 +1,1 @@
+//! The waist: session, layers, panel, policy, hold.

@@ -1,0 +1,2 @@
+//! The gateway's binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Many patterns, one pass, streaming.

@@ -1,0 +1,220 @@
+//! Every limit on content in one place: [`Limits`], what is left of them in [`Budget`], and the process-wide [`Pool`].
+//! Rule: spend before you take; what cannot be spent is a [`Reason`], never a panic.
+
+use crate::finding::Reason;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Limits on one transaction's content. The defaults are those of the configuration reference.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How deep parts may nest; the root is at 0.
+    pub depth_max: u16,
+    /// How many parts a transaction may have.
+    pub parts_max: u32,
+    /// How many bytes may be decoded for each byte received …
+    pub expansion_max: u64,
+    /// … once this many have been decoded: small files compress well and do no harm.
+    pub expansion_free_bytes: u64,
+    /// How many bytes may be decoded in all, over all layers.
+    pub decoded_bytes_max: u64,
+    /// How much of one part may be held for a format that cannot be streamed.
+    pub part_held_bytes_max: u64,
+    /// How much may be held for all parts of one transaction.
+    pub held_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            depth_max: 24,
+            parts_max: 10_000,
+            expansion_max: 250,
+            expansion_free_bytes: 16 << 20,
+            decoded_bytes_max: 1 << 30,
+            part_held_bytes_max: 8 << 20,
+            held_bytes_max: 32 << 20,
+        }
+    }
+}
+
+/// What one transaction has used of its [`Limits`].
+#[derive(Clone, Debug)]
+pub struct Budget {
+    limits: Arc<Limits>,
+    wire_bytes: u64,
+    decoded_bytes: u64,
+    parts: u32,
+}
+
+impl Budget {
+    /// Nothing used yet.
+    pub fn new(limits: Arc<Limits>) -> Self {
+        Self { limits, wire_bytes: 0, decoded_bytes: 0, parts: 0 }
+    }
+
+    /// The limits it is measured against.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Bytes came from the wire: the measure for expansion.
+    pub fn receive(&mut self, bytes: usize) {
+        self.wire_bytes = self.wire_bytes.saturating_add(bytes as u64);
+    }
+
+    /// A part at this depth is about to open.
+    pub fn spend_part(&mut self, depth: u16) -> Result<(), Reason> {
+        if depth > self.limits.depth_max {
+            return Err(Reason::Depth);
+        }
+        if self.parts >= self.limits.parts_max {
+            return Err(Reason::Parts);
+        }
+        self.parts += 1;
+        Ok(())
+    }
+
+    /// Bytes came out of a decoder.
+    pub fn spend_decoded(&mut self, bytes: usize) -> Result<(), Reason> {
+        self.decoded_bytes = self.decoded_bytes.saturating_add(bytes as u64);
+        if self.decoded_bytes > self.limits.decoded_bytes_max {
+            return Err(Reason::DecodedBytes);
+        }
+        let allowed = self.wire_bytes.saturating_mul(self.limits.expansion_max);
+        if self.decoded_bytes > self.limits.expansion_free_bytes && self.decoded_bytes > allowed {
+            return Err(Reason::Expansion);
+        }
+        Ok(())
+    }
+
+    /// Bytes received so far.
+    pub fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+
+    /// Bytes decoded so far, over all layers.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.decoded_bytes
+    }
+
+    /// Parts opened so far.
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+}
+
+/// Bytes that the whole process may hold; taken as [`Grant`]s, which give back when they are dropped.
+#[derive(Debug)]
+pub struct Pool {
+    bytes_max: u64,
+    bytes_taken: AtomicU64,
+}
+
+impl Pool {
+    /// A pool of so many bytes.
+    pub fn new(bytes_max: u64) -> Arc<Self> {
+        Arc::new(Self { bytes_max, bytes_taken: AtomicU64::new(0) })
+    }
+
+    /// An empty grant, to be grown.
+    pub fn grant(self: &Arc<Self>) -> Grant {
+        Grant { pool: Arc::clone(self), bytes: 0 }
+    }
+
+    /// How many bytes are out.
+    pub fn bytes_taken(&self) -> u64 {
+        self.bytes_taken.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes there are in all.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        self.bytes_taken
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+                taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max)
+            })
+            .is_ok()
+    }
+}
+
+/// A share of a [`Pool`].
+#[derive(Debug)]
+pub struct Grant {
+    pool: Arc<Pool>,
+    bytes: u64,
+}
+
+impl Grant {
+    /// Takes more from the pool; `false` and nothing taken where it is spent.
+    #[must_use]
+    pub fn grow(&mut self, bytes: u64) -> bool {
+        let granted = self.pool.take(bytes);
+        if granted {
+            self.bytes += bytes;
+        }
+        granted
+    }
+
+    /// How many bytes are granted.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives all of it back.
+    pub fn clear(&mut self) {
+        self.pool.bytes_taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_gives_back() {
+        let pool = Pool::new(100);
+        let mut a = pool.grant();
+        assert!(a.grow(60));
+        let mut b = pool.grant();
+        assert!(!b.grow(41));
+        assert!(b.grow(40));
+        drop(a);
+        assert!(b.grow(60));
+        assert_eq!(pool.bytes_taken(), 100);
+        drop(b);
+        assert_eq!(pool.bytes_taken(), 0);
+    }
+
+    #[test]
+    fn each_limit_has_its_reason() {
+        let limits = Limits {
+            depth_max: 2,
+            parts_max: 2,
+            expansion_max: 10,
+            expansion_free_bytes: 50,
+            decoded_bytes_max: 500,
+            ..Limits::default()
+        };
+        let mut budget = Budget::new(Arc::new(limits));
+        assert_eq!(budget.spend_part(3), Err(Reason::Depth));
+        assert_eq!(budget.spend_part(2), Ok(()));
+        assert_eq!(budget.spend_part(0), Ok(()));
+        assert_eq!(budget.spend_part(0), Err(Reason::Parts));
+        assert_eq!(budget.spend_decoded(50), Ok(()));
+        assert_eq!(budget.spend_decoded(1), Err(Reason::Expansion));
+        budget.receive(50);
+        assert_eq!(budget.spend_decoded(449), Ok(()));
+        assert_eq!(budget.spend_decoded(1), Err(Reason::DecodedBytes));
+    }
+}

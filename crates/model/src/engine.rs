@@ -1,0 +1,54 @@
+//! The seam between the waist and the engines. Rule: engines observe and never block; only policy judges.
+//!
+//! Compile → [`Database`] → [`FlowState`] for each flow → [`Scanner`] for each transaction. Compiling may be slow
+//! and may fail; scanning is fast and cannot. Parts interleave: a scanner keeps its state by part.
+
+use crate::finding::{Engine, Hit};
+use crate::flow::{Flow, Transaction};
+use crate::part::{Buffer, BufferSet, Part, PartId};
+use std::sync::Arc;
+
+/// Whether a scanner wants more of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Go on pushing.
+    More,
+    /// No more of this buffer of this part: nothing in it can matter.
+    Done,
+}
+
+/// Where a scanner puts what it finds.
+pub trait Sink {
+    /// One finding. The panel adds the part's path.
+    fn hit(&mut self, hit: Hit);
+}
+
+/// An engine's compiled rules: immutable, shared between threads and flows.
+pub trait Database: Send + Sync {
+    /// Which engine this is.
+    fn engine(&self) -> Engine;
+    /// The buffers it looks into; no other is pushed.
+    fn wants(&self) -> BufferSet;
+    /// State for one connection.
+    fn open_flow(self: Arc<Self>, flow: &Flow) -> Box<dyn FlowState>;
+}
+
+/// What outlives a transaction, such as flowbits.
+pub trait FlowState: Send {
+    /// State for one transaction.
+    fn open(&mut self, about: &Transaction) -> Box<dyn Scanner>;
+}
+
+/// One transaction's state.
+pub trait Scanner: Send {
+    /// A part begins; its names and its detected type are known.
+    fn open(&mut self, part: &Part) -> Want;
+    /// Bytes of one buffer of an open part, in order.
+    fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want;
+    /// A buffer has ended; negation, sizes and offsets from the end are decided here.
+    fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink);
+    /// The part has ended with all its children; its state can go.
+    fn close(&mut self, part: PartId, sink: &mut dyn Sink);
+    /// The transaction has ended.
+    fn finish(&mut self, sink: &mut dyn Sink);
+}

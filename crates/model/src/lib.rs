@@ -1,0 +1,19 @@
+//! The words that every part of Lockgate shares. Rule: data and traits only, no input or output, no clock.
+//!
+//! Read [`engine`] first: it is the seam between the waist (`inspect`) and the engines.
+
+pub mod budget;
+pub mod engine;
+pub mod filetype;
+pub mod finding;
+pub mod flow;
+pub mod part;
+pub mod verdict;
+
+pub use budget::{Budget, Grant, Limits, Pool};
+pub use engine::{Database, FlowState, Scanner, Sink, Want};
+pub use filetype::FileType;
+pub use finding::{Class, Engine, Finding, Hit, Incomplete, Reason};
+pub use flow::{Blame, Direction, Flow, Protocol, Transaction, TransactionId};
+pub use part::{Buffer, BufferSet, Part, PartId};
+pub use verdict::Verdict;

@@ -1,0 +1,1 @@
+//! Sans-io protocols: SMTP and POP3.

@@ -1,0 +1,1 @@
+//! Listeners and the proxies: sockets, TLS and time.
