@@ -1,1 +1,3 @@
 //! Listeners and the proxies: sockets, TLS and time.
+
+pub mod settings;
