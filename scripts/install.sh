@@ -1,0 +1,60 @@
+#!/bin/sh
+# Installs the Debian packages of the groups named, where they are missing; no service is started.
+# Rule: when nothing is missing, nothing is touched and no privilege is asked for.
+#
+#   scripts/install.sh build run test bench fuzz
+set -eu
+
+packages=
+for group in "$@"; do
+    case $group in
+    # rustc needs a C compiler to link with; cargo needs the certificates to fetch crates.
+    build) packages="$packages gcc libc6-dev ca-certificates" ;;
+    # The client that the commands to try are written for.
+    run) packages="$packages swaks" ;;
+    # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
+    test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
+        sasl2-bin libsasl2-modules nftables iproute2 openssl mount util-linux procps" ;;
+    # libFuzzer is C++.
+    fuzz) packages="$packages g++" ;;
+    *) echo "scripts/install.sh: no group $group: build, run, test, fuzz" >&2; exit 2 ;;
+    esac
+done
+
+missing=
+for package in $packages; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null; then
+    as_root=sudo
+else
+    echo "scripts/install.sh: missing:$missing" >&2
+    echo "scripts/install.sh: run this as root, install sudo, or install them by hand" >&2
+    exit 1
+fi
+
+# A package that brings a service would start it; 101 tells the packages' scripts that they may not.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+    $as_root chmod 755 $policy
+    trap '$as_root rm -f $policy' EXIT
+fi
+
+echo "installing:$missing"
+log=$(mktemp)
+quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }; }
+quietly $as_root apt-get update
+# Postfix asks how it is to be set up: not at all, each test brings its own configuration.
+case $missing in *postfix*)
+    quietly $as_root sh -c 'echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections' ;;
+esac
+# shellcheck disable=SC2086 # the list is meant to be split
+quietly $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends -o Dpkg::Use-Pty=0 $missing
+rm -f "$log"
