@@ -1,1 +1,18 @@
-//! The waist: session, layers, panel, policy, hold.
+//! The waist: every protocol above it, every decoder and engine below it.
+//!
+//! Read [`session`] first, then follow a chunk: [`session`] → [`layers`] (parts, decoders) → [`panel`] (engines) →
+//! [`policy`] (verdict), while [`hold`] decides which bytes may leave.
+
+pub mod hold;
+pub mod judge;
+pub mod layers;
+pub mod panel;
+pub mod policy;
+mod scratch;
+pub mod session;
+
+pub use hold::{HoldPlan, Released};
+pub use judge::Judgement;
+pub use layers::Root;
+pub use policy::{Ban, Covers, Group, NamePattern, Policy};
+pub use session::{Generation, Inspection, Pools, Progress, Pushed, Session};

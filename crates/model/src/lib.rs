@@ -7,6 +7,7 @@ pub mod engine;
 pub mod filetype;
 pub mod finding;
 pub mod flow;
+pub mod network;
 pub mod part;
 pub mod verdict;
 
@@ -15,5 +16,6 @@ pub use engine::{Database, FlowState, Scanner, Sink, Want};
 pub use filetype::FileType;
 pub use finding::{Class, Engine, Finding, Hit, Incomplete, Reason};
 pub use flow::{Blame, Direction, Flow, Protocol, Transaction, TransactionId};
+pub use network::Network;
 pub use part::{Buffer, BufferSet, Part, PartId};
 pub use verdict::Verdict;

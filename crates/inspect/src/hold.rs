@@ -1,0 +1,232 @@
+//! Which bytes may leave: [`Hold`]. Rule: only this file can make [`Released`], and only `Released` content can be written.
+
+use lockgate_model::{Grant, Pool};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What is held of a transaction's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldPlan {
+    /// Nothing is kept and nothing leaves: the content is only looked at (`lockgate scan`).
+    Discard,
+    /// The first bytes are held; content that outgrows them streams, and the protocol holds the end (SMTP).
+    Head {
+        /// How much is held at most.
+        hold_bytes: usize,
+    },
+    /// As `Head`, but of content that streams the last bytes are always held (POP3, HTTP).
+    HeadAndTail {
+        /// How much is held before anything leaves.
+        hold_bytes: usize,
+        /// How much is held of what streams.
+        tail_bytes: usize,
+    },
+}
+
+/// Content that may leave: what was held, then a piece of the chunk at hand. The type is the proof that the hold let it go.
+#[derive(Debug, Default)]
+pub struct Released<'a> {
+    held: VecDeque<Vec<u8>>,
+    chunk: &'a [u8],
+}
+
+impl<'a> Released<'a> {
+    /// How many bytes these are.
+    pub fn bytes(&self) -> usize {
+        self.held.iter().map(Vec::len).sum::<usize>() + self.chunk.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.chunk.is_empty() && self.held.iter().all(Vec::is_empty)
+    }
+
+    /// The slices, in order.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.held.iter().map(Vec::as_slice).chain(std::iter::once(self.chunk)).filter(|s| !s.is_empty())
+    }
+}
+
+/// The bytes of one transaction that may not leave yet.
+#[derive(Debug)]
+pub struct Hold {
+    plan: HoldPlan,
+    held: VecDeque<Vec<u8>>,
+    held_bytes: usize,
+    grant: Grant,
+    is_streaming: bool,
+    released_bytes: u64,
+}
+
+/// Held bytes lie in segments of this size at most, so that growing never copies what is there.
+const SEGMENT_BYTES_MAX: usize = 32 << 10;
+/// … and at least, so that a mail that comes in small pieces does not cost an allocation for each.
+const SEGMENT_BYTES_MIN: usize = 2 << 10;
+
+impl Hold {
+    /// Nothing held yet.
+    pub fn new(plan: HoldPlan, pool: &Arc<Pool>) -> Self {
+        let (held, grant) = (VecDeque::new(), pool.grant());
+        Self { plan, held, held_bytes: 0, grant, is_streaming: false, released_bytes: 0 }
+    }
+
+    /// Takes inspected bytes; what comes back may leave now.
+    pub fn take<'a>(&mut self, chunk: &'a [u8]) -> Released<'a> {
+        let (hold_bytes, tail_bytes) = match self.plan {
+            HoldPlan::Discard => return Released::default(),
+            HoldPlan::Head { hold_bytes } => (hold_bytes, 0),
+            HoldPlan::HeadAndTail { hold_bytes, tail_bytes } => (hold_bytes, tail_bytes),
+        };
+        if !self.is_streaming {
+            let fits = self.held_bytes + chunk.len() <= hold_bytes && self.grant.grow(chunk.len() as u64);
+            if fits {
+                self.keep(chunk);
+                return Released::default();
+            }
+            self.is_streaming = true;
+        }
+        let released =
+            if tail_bytes == 0 { self.release_all(chunk) } else { self.release_but(tail_bytes, chunk) };
+        self.released_bytes += released.bytes() as u64;
+        released
+    }
+
+    /// Lets everything go, behind a prefix of the gateway's own (trace and tag headers), which goes first if nothing
+    /// has left yet and not at all otherwise.
+    pub fn release(&mut self, prefix: &[u8]) -> Released<'static> {
+        if self.released_bytes == 0 && !prefix.is_empty() {
+            self.held.push_front(prefix.to_vec());
+        }
+        let released = self.release_all(&[]);
+        self.released_bytes += released.bytes() as u64;
+        released
+    }
+
+    /// Forgets what is held: it will never leave.
+    pub fn discard(&mut self) {
+        self.held.clear();
+        self.held_bytes = 0;
+        self.grant.clear();
+        self.plan = HoldPlan::Discard;
+    }
+
+    /// Whether bytes have begun to leave before the verdict.
+    pub fn is_streaming(&self) -> bool {
+        self.is_streaming
+    }
+
+    /// How many bytes have left.
+    pub fn released_bytes(&self) -> u64 {
+        self.released_bytes
+    }
+
+    fn release_all<'a>(&mut self, chunk: &'a [u8]) -> Released<'a> {
+        self.held_bytes = 0;
+        self.grant.clear();
+        Released { held: std::mem::take(&mut self.held), chunk }
+    }
+
+    /// Lets go all but the last `tail_bytes`.
+    fn release_but<'a>(&mut self, tail_bytes: usize, chunk: &'a [u8]) -> Released<'a> {
+        if let Some(free) = chunk.len().checked_sub(tail_bytes) {
+            let released = self.release_all(&chunk[..free]);
+            self.keep(&chunk[free..]);
+            return released;
+        }
+        let mut excess = (self.held_bytes + chunk.len()).saturating_sub(tail_bytes);
+        let mut released = Released::default();
+        while excess > 0 {
+            let Some(mut first) = self.held.pop_front() else { break };
+            if first.len() > excess {
+                self.held.push_front(first.split_off(excess));
+            }
+            excess -= first.len();
+            self.held_bytes -= first.len();
+            released.held.push_back(first);
+        }
+        self.keep(chunk);
+        released
+    }
+
+    fn keep(&mut self, mut chunk: &[u8]) {
+        self.held_bytes += chunk.len();
+        if let Some(last) = self.held.back_mut() {
+            let room = (last.capacity() - last.len()).min(chunk.len());
+            last.extend_from_slice(&chunk[..room]);
+            chunk = &chunk[room..];
+        }
+        while !chunk.is_empty() {
+            let length = chunk.len().min(SEGMENT_BYTES_MAX);
+            let mut segment = Vec::with_capacity(length.max(SEGMENT_BYTES_MIN));
+            segment.extend_from_slice(&chunk[..length]);
+            self.held.push_back(segment);
+            chunk = &chunk[length..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(plan: HoldPlan, pool: &Arc<Pool>, content: &[u8], chunk_bytes: usize) -> (Vec<usize>, Vec<u8>) {
+        let mut hold = Hold::new(plan, pool);
+        let (mut lefts, mut out) = (Vec::new(), Vec::new());
+        for chunk in content.chunks(chunk_bytes) {
+            let released = hold.take(chunk);
+            released.slices().for_each(|s| out.extend_from_slice(s));
+            lefts.push(out.len());
+        }
+        hold.release(b"").slices().for_each(|s| out.extend_from_slice(s));
+        assert_eq!(hold.released_bytes(), out.len() as u64);
+        (lefts, out)
+    }
+
+    #[test]
+    fn what_leaves_is_what_came() {
+        let content: Vec<u8> = (0..200_000u32).map(|i| (i * 7 % 251) as u8).collect();
+        let pool = Pool::new(1 << 20);
+        for plan in [
+            HoldPlan::Head { hold_bytes: 0 },
+            HoldPlan::Head { hold_bytes: 70_000 },
+            HoldPlan::Head { hold_bytes: 1 << 20 },
+            HoldPlan::HeadAndTail { hold_bytes: 1000, tail_bytes: 65_536 },
+            HoldPlan::HeadAndTail { hold_bytes: 100_000, tail_bytes: 10 },
+        ] {
+            for chunk_bytes in [1, 1000, 65_536, 200_000] {
+                let (_, out) = run(plan, &pool, &content, chunk_bytes);
+                assert!(out == content, "{plan:?} {chunk_bytes}");
+                assert_eq!(pool.bytes_taken(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_head_is_held_to_its_limit_and_the_tail_for_ever() {
+        let content = [b'x'; 100];
+        let pool = Pool::new(1 << 20);
+        let (lefts, _) = run(HoldPlan::Head { hold_bytes: 50 }, &pool, &content, 10);
+        assert_eq!(lefts, [0, 0, 0, 0, 0, 60, 70, 80, 90, 100]);
+        let plan = HoldPlan::HeadAndTail { hold_bytes: 50, tail_bytes: 25 };
+        let (lefts, _) = run(plan, &pool, &content, 10);
+        assert_eq!(lefts, [0, 0, 0, 0, 0, 35, 45, 55, 65, 75]);
+    }
+
+    #[test]
+    fn a_spent_pool_streams_from_the_first_byte() {
+        let pool = Pool::new(15);
+        let (lefts, _) = run(HoldPlan::Head { hold_bytes: 50 }, &pool, &[b'x'; 40], 10);
+        assert_eq!(lefts, [0, 20, 30, 40]);
+    }
+
+    #[test]
+    fn a_prefix_goes_first_or_not_at_all() {
+        let pool = Pool::new(1 << 20);
+        let mut hold = Hold::new(HoldPlan::Head { hold_bytes: 50 }, &pool);
+        assert!(hold.take(b"body").is_empty());
+        assert_eq!(hold.release(b"X: y\r\n").slices().collect::<Vec<_>>().concat(), b"X: y\r\nbody");
+        let mut hold = Hold::new(HoldPlan::Head { hold_bytes: 2 }, &pool);
+        assert_eq!(hold.take(b"body").bytes(), 4);
+        assert!(hold.release(b"X: y\r\n").is_empty());
+    }
+}

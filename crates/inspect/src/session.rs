@@ -1,0 +1,220 @@
+//! Start here: a connection's [`Session`], a mail's or exchange's [`Inspection`]. Rule: bytes in, released bytes and a judgement out.
+//!
+//! A protocol opens a session for its flow, begins an inspection for each transaction, pushes content as it comes and
+//! finishes it at its end. What each push releases may be sent on; the judgement says what is to become of the rest.
+
+use crate::hold::{Hold, HoldPlan, Released};
+use crate::judge::{Judge, Judgement};
+use crate::layers::{Layers, Ran, Root};
+use crate::panel::Panel;
+use crate::policy::{Group, Policy};
+use lockgate_content::Means;
+use lockgate_model::{
+    Budget, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
+};
+use std::sync::Arc;
+
+/// All that is loaded at one time: a reload makes the next generation, and sessions keep the one they began with.
+pub struct Generation {
+    /// Counts up from 1.
+    pub number: u64,
+    /// The engines' compiled rules.
+    pub databases: Vec<Arc<dyn Database>>,
+    /// Who is judged how.
+    pub policy: Arc<Policy>,
+    /// Limits on one transaction's content.
+    pub limits: Arc<Limits>,
+}
+
+/// Budgets of the whole process.
+#[derive(Clone, Debug)]
+pub struct Pools {
+    /// Content that waits for its verdict.
+    pub hold: Arc<Pool>,
+    /// Parts that cannot be streamed, and large decoder states.
+    pub parts: Arc<Pool>,
+}
+
+/// One connection.
+pub struct Session {
+    generation: Arc<Generation>,
+    pools: Pools,
+    flow: Flow,
+    engines: Vec<(Engine, BufferSet, Box<dyn FlowState>)>,
+}
+
+/// One transaction's way from its first byte to the judgement.
+#[derive(Debug)]
+pub struct Inspection {
+    layers: Option<Layers>,
+    judge: Judge,
+    hold: Hold,
+    plan: HoldPlan,
+    wire_bytes: u64,
+    is_finished: bool,
+}
+
+/// What a push came to.
+#[derive(Debug)]
+pub struct Pushed<'a> {
+    /// How much of the chunk was used; where that is not all, the rest is pushed again.
+    pub consumed: usize,
+    /// What may leave now.
+    pub released: Released<'a>,
+    /// Whether the push came to its end.
+    pub progress: Progress,
+}
+
+/// Whether there is more to do with what was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All of it is done with.
+    Through,
+    /// The time of one push is spent: let others run, then call again with the rest, even if it is empty.
+    Busy,
+}
+
+impl Session {
+    /// A connection begins, with the generation of this moment.
+    pub fn open(generation: Arc<Generation>, pools: &Pools, flow: Flow) -> Self {
+        let open = |database: &Arc<dyn Database>| {
+            (database.engine(), database.wants(), Arc::clone(database).open_flow(&flow))
+        };
+        let engines = generation.databases.iter().map(open).collect();
+        Self { generation, pools: pools.clone(), flow, engines }
+    }
+
+    /// The connection.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// What was loaded when the connection began.
+    pub fn generation(&self) -> &Arc<Generation> {
+        &self.generation
+    }
+
+    /// The group that judges mail for a recipient (`None` where there is none) on this connection.
+    pub fn group_for(&self, recipient: Option<&str>) -> &Arc<Group> {
+        self.generation.policy.group_for(recipient, &self.flow.listener, self.flow.client.ip())
+    }
+
+    /// A transaction begins.
+    pub fn begin(
+        &mut self,
+        about: &Transaction,
+        group: Arc<Group>,
+        root: Root,
+        plan: HoldPlan,
+    ) -> Inspection {
+        let scanners =
+            self.engines.iter_mut().map(|(engine, wants, flow)| (*engine, *wants, flow.open(about)));
+        let panel = Panel::new(scanners);
+        let limits = &self.generation.limits;
+        let means =
+            Means { pool: Arc::clone(&self.pools.parts), part_held_bytes_max: limits.part_held_bytes_max };
+        let mut judge = Judge::new(group);
+        let layers = Layers::open(root, Budget::new(Arc::clone(limits)), means, panel, &mut judge);
+        let hold = Hold::new(plan, &self.pools.hold);
+        Inspection { layers: Some(layers), judge, hold, plan, wire_bytes: 0, is_finished: false }
+    }
+}
+
+impl Inspection {
+    /// Content as it came, dot stuffing removed. Works for a millisecond at most.
+    pub fn push<'a>(&mut self, chunk: &'a [u8]) -> Pushed<'a> {
+        let Some(layers) = &mut self.layers else {
+            self.wire_bytes += chunk.len() as u64;
+            return Pushed {
+                consumed: chunk.len(),
+                released: Released::default(),
+                progress: Progress::Through,
+            };
+        };
+        let (consumed, ran) = layers.push(chunk, &mut self.judge);
+        self.wire_bytes += consumed as u64;
+        self.stop_if_refused();
+        let released = self.hold.take(&chunk[..consumed]);
+        Pushed { consumed, released, progress: ran.into() }
+    }
+
+    /// The content has ended. While it is `Busy`, call again; then the judgement stands.
+    pub fn finish(&mut self) -> Progress {
+        if let Some(layers) = &mut self.layers
+            && !self.is_finished
+        {
+            if layers.finish(&mut self.judge) == Ran::Busy {
+                self.stop_if_refused();
+                return Progress::Busy;
+            }
+            self.is_finished = true;
+            if self.hold.is_streaming() {
+                self.judge.streamed();
+            }
+        }
+        self.layers = None;
+        Progress::Through
+    }
+
+    /// Something outside the content kept it from being inspected in whole, such as a time limit.
+    pub fn incomplete(&mut self, reason: Reason) {
+        self.judge.incomplete(&".".into(), reason);
+    }
+
+    /// What is known so far; the last word once `finish` is through. A verdict only hardens, so one that refuses the
+    /// content is certain at once.
+    pub fn judgement(&self) -> &Judgement {
+        self.judge.so_far()
+    }
+
+    /// The group that judges it.
+    pub fn group(&self) -> &Arc<Group> {
+        self.judge.group()
+    }
+
+    /// Whether the content goes on, as far as is known.
+    pub fn is_refused(&self) -> bool {
+        self.judgement().verdict > Verdict::Tag
+    }
+
+    /// Whether content leaves before the verdict.
+    pub fn is_streaming(&self) -> bool {
+        self.hold.is_streaming()
+    }
+
+    /// Lets go what is held, behind a prefix of the gateway's own, if the judgement lets it.
+    pub fn release(&mut self, prefix: &[u8]) -> Released<'static> {
+        if self.is_refused() || self.layers.is_some() {
+            return Released::default();
+        }
+        self.hold.release(prefix)
+    }
+
+    /// Content bytes received.
+    pub fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+
+    /// Content bytes that have left.
+    pub fn released_bytes(&self) -> u64 {
+        self.hold.released_bytes()
+    }
+
+    /// Content that will be refused is not worth more work, unless all evidence is wanted (`lockgate scan`).
+    fn stop_if_refused(&mut self) {
+        let is_final = self.judgement().verdict == Verdict::Reject;
+        if is_final && self.plan != HoldPlan::Discard {
+            self.hold.discard();
+            self.layers = None;
+        }
+    }
+}
+
+impl From<Ran> for Progress {
+    fn from(ran: Ran) -> Self {
+        match ran {
+            Ran::Through => Self::Through,
+            Ran::Busy => Self::Busy,
+        }
+    }
+}
