@@ -1,1 +1,17 @@
 //! The harness of the end-to-end tests: starts the gateway and real peers, each in a directory of its own.
+//! Rule: nothing here sleeps for what it can wait for, and nothing outlives its test.
+
+pub mod dovecot;
+pub mod fetch;
+pub mod gateway;
+pub mod mail;
+pub mod postfix;
+pub mod process;
+pub mod sink;
+pub mod smtp;
+pub mod swaks;
+pub mod temporary;
+pub mod wait;
+
+pub use gateway::Gateway;
+pub use temporary::Directory;

@@ -1,0 +1,124 @@
+//! The gateway as it is built. Rule: the real binary with a real configuration file, never a part of it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use crate::mail;
+use crate::process::{Running, outcome, run};
+use crate::temporary::{Directory, delivered};
+use crate::wait;
+
+/// A gateway that serves, in a directory of its own.
+#[derive(Debug)]
+pub struct Gateway {
+    /// Where its first listener is.
+    pub address: SocketAddr,
+    process: Running,
+    directory: Directory,
+}
+
+impl Gateway {
+    /// One SMTP listener towards a next hop, with any further lines for it, and sections after it.
+    pub fn smtp(next_hop: &str, listener_lines: &str, sections: &str) -> Self {
+        Self::start("smtp", next_hop, listener_lines, sections)
+    }
+
+    /// One POP3 listener.
+    pub fn pop3(next_hop: &str, listener_lines: &str, sections: &str) -> Self {
+        Self::start("pop3", next_hop, listener_lines, sections)
+    }
+
+    /// One SMTP listener that delivers into a maildir of its own.
+    pub fn with_maildir(listener_lines: &str, sections: &str) -> Self {
+        Self::start("smtp", "maildir:DIRECTORY/maildir", listener_lines, sections)
+    }
+
+    /// `DIRECTORY` in the configuration stands for the gateway's own directory; EICAR's signature is loaded from
+    /// `DIRECTORY/databases`, and events go to `DIRECTORY/eve.json`.
+    fn start(protocol: &str, next_hop: &str, listener_lines: &str, sections: &str) -> Self {
+        let directory = Directory::new("gateway");
+        let address = wait::free_address();
+        directory.write("databases/test.ndb", mail::eicar_database());
+        let configuration = format!(
+            "[[listen]]\nname = \"first\"\nprotocol = \"{protocol}\"\naddress = \"{address}\"\n\
+             next_hop = \"{next_hop}\"\n{listener_lines}\n\
+             [antivirus]\ndatabases = [\"DIRECTORY/databases\"]\n\
+             [events]\neve = \"DIRECTORY/eve.json\"\n{sections}\n"
+        );
+        let configuration = configuration.replace("DIRECTORY", &directory.path().display().to_string());
+        let file = directory.write("lockgate.toml", configuration);
+        let mut command = Command::new(binary());
+        command.arg("serve").arg("--config").arg(&file).current_dir(directory.path());
+        let mut process = Running::start(&mut command, &directory.join("log"));
+        wait::until("the gateway does not listen", || {
+            assert!(process.is_alive(), "the gateway ended:\n{}", process.printed());
+            std::net::TcpStream::connect(address).ok()
+        });
+        Self { address, process, directory }
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// The process.
+    pub fn process(&mut self) -> &mut Running {
+        &mut self.process
+    }
+
+    /// What has been delivered into its maildir.
+    pub fn delivered(&self) -> Vec<Vec<u8>> {
+        delivered(&self.directory.join("maildir"))
+    }
+
+    /// The lines of its events.
+    pub fn events(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.directory.join("eve.json")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits for an event whose line holds all of these.
+    pub fn until_event(&self, words: &[&str]) -> String {
+        wait::until(&format!("an event with {words:?} among {:?}", self.events()), || {
+            self.events().into_iter().find(|line| words.iter().all(|word| line.contains(word)))
+        })
+    }
+
+    /// Resident memory in KiB, as the kernel counts it.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.expect("the gateway lives");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel counts it");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+}
+
+/// Runs one command of the binary to its end.
+pub fn lockgate(arguments: &[&str], directory: &Path) -> Output {
+    outcome(Command::new(binary()).args(arguments).current_dir(directory))
+}
+
+/// The binary under test: `LOCKGATE_BINARY`, else built here from the sources as they are.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(path) = std::env::var_os("LOCKGATE_BINARY") {
+            return PathBuf::from(path);
+        }
+        let test = std::env::current_exe().expect("a test has a path");
+        let profile = test.parent().and_then(Path::parent).expect("TARGET/PROFILE/deps/TEST");
+        let target = profile.parent().expect("TARGET/PROFILE");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--package", "lockgate", "--quiet", "--manifest-path"]);
+        build.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")).arg("--target-dir").arg(target);
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        run(&mut build);
+        profile.join("lockgate")
+    })
+}
