@@ -1,0 +1,194 @@
+//! The boundaries of the multiparts that are open, and which of them a line is. Rule: no body bytes are kept here.
+
+use super::limits::BOUNDARY_BYTES_MAX;
+
+/// The multiparts that are open, the outermost first.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    open: Vec<Multipart>,
+}
+
+/// One open multipart.
+#[derive(Debug)]
+pub(super) struct Multipart {
+    boundary: Box<[u8]>,
+    /// How many of its parts have begun.
+    pub parts: u32,
+    /// Its end was seen: what follows is its epilogue.
+    pub is_ended: bool,
+    /// Its parts are messages unless they say otherwise (RFC 2046 section 5.1.5).
+    pub is_digest: bool,
+}
+
+/// What a delimiter line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Delimiter {
+    /// Which multipart it belongs to.
+    pub level: usize,
+    pub kind: Kind,
+    pub rest: Rest,
+}
+
+/// Whether a part begins or the multipart ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Part,
+    End,
+}
+
+/// What else is in the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rest {
+    /// Anything. RFC 2046 section 5.1.1: "it is sufficient that the boundary appear in its entirety".
+    Junk,
+    /// White space at most.
+    Blank,
+}
+
+impl Stack {
+    pub(super) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Opens a multipart; `false` where another with that boundary is open.
+    pub(super) fn push(&mut self, boundary: &[u8], is_digest: bool) -> bool {
+        // It must not end with white space (RFC 2046 section 5.1.1), which mail programs strip from the line.
+        let boundary: Box<[u8]> = boundary[..boundary.len().min(BOUNDARY_BYTES_MAX)].trim_ascii_end().into();
+        let is_new = self.open.iter().all(|other| other.boundary != boundary);
+        self.open.push(Multipart { boundary, parts: 0, is_ended: false, is_digest });
+        is_new
+    }
+
+    /// Closes all multiparts inside of that level; `true` if one of them had not come to its end.
+    pub(super) fn truncate(&mut self, level: usize) -> bool {
+        let is_cut = self.open.iter().skip(level + 1).any(|multipart| !multipart.is_ended);
+        self.open.truncate(level + 1);
+        is_cut
+    }
+
+    /// The innermost.
+    pub(super) fn last_mut(&mut self) -> Option<&mut Multipart> {
+        self.open.last_mut()
+    }
+
+    /// The innermost.
+    pub(super) fn last(&self) -> Option<&Multipart> {
+        self.open.last()
+    }
+
+    /// Whether one has not come to its end.
+    pub(super) fn has_unended(&self) -> bool {
+        self.open.iter().any(|multipart| !multipart.is_ended)
+    }
+
+    /// The section number of the part that is open, as IMAP counts (RFC 3501 section 6.4.5): `1.2`. `levels` says
+    /// how many multiparts count.
+    pub(super) fn section(&self, levels: usize) -> String {
+        let numbers: Vec<String> = self.open.iter().take(levels).map(|m| m.parts.to_string()).collect();
+        numbers.join(".")
+    }
+
+    /// How many bytes after the two hyphens of a line, given in two pieces, could be the beginning of a delimiter.
+    pub(super) fn prefix(&self, line: [&[u8]; 2]) -> Prefix {
+        let mut longest = 0;
+        for boundary in self.open.iter().map(|multipart| &multipart.boundary) {
+            let length = common(boundary, line);
+            if length == boundary.len() {
+                return Prefix::Whole;
+            }
+            longest = longest.max(length);
+        }
+        Prefix::Part(longest)
+    }
+
+    /// What a whole line says, its two hyphens and its line end taken off. Of several that it could be, a clean line
+    /// goes before one with junk, then the longest boundary, then the innermost multipart.
+    pub(super) fn delimiter(&self, line: &[u8]) -> Option<Delimiter> {
+        self.open
+            .iter()
+            .enumerate()
+            .filter_map(|(level, multipart)| {
+                let rest = line.strip_prefix(&*multipart.boundary)?;
+                let (kind, rest) =
+                    rest.strip_prefix(b"--").map_or((Kind::Part, rest), |rest| (Kind::End, rest));
+                let rest = if rest.iter().all(u8::is_ascii_whitespace) { Rest::Blank } else { Rest::Junk };
+                // An empty boundary would match each line that begins with two hyphens.
+                let is_matched = rest == Rest::Blank || !multipart.boundary.is_empty();
+                is_matched.then_some((rest, multipart.boundary.len(), level, kind))
+            })
+            .max_by_key(|(rest, length, level, _)| (*rest, *length, *level))
+            .map(|(rest, _, level, kind)| Delimiter { level, kind, rest })
+    }
+}
+
+/// How a line that is not whole compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prefix {
+    /// A whole boundary is there.
+    Whole,
+    /// So many bytes are those of a boundary.
+    Part(usize),
+}
+
+fn common(boundary: &[u8], [first, second]: [&[u8]; 2]) -> usize {
+    let line = first.iter().chain(second);
+    boundary.iter().zip(line).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let mut stack = Stack::default();
+        for boundary in ["ab", "abc", "ab--"] {
+            assert!(stack.push(boundary.as_bytes(), false));
+        }
+        type Expected = Option<(usize, Kind, Rest)>;
+        let cases: &[(&str, Expected)] = &[
+            ("ab", Some((0, Kind::Part, Rest::Blank))),
+            ("ab \t", Some((0, Kind::Part, Rest::Blank))),
+            ("abc", Some((1, Kind::Part, Rest::Blank))),
+            ("abc--", Some((1, Kind::End, Rest::Blank))),
+            ("ab--", Some((2, Kind::Part, Rest::Blank))),
+            ("ab----", Some((2, Kind::End, Rest::Blank))),
+            ("abd", Some((0, Kind::Part, Rest::Junk))),
+            ("ab-", Some((0, Kind::Part, Rest::Junk))),
+            ("a", None),
+            ("", None),
+            ("AB", None),
+        ];
+        for (line, expected) in cases {
+            let expected = expected.map(|(level, kind, rest)| Delimiter { level, kind, rest });
+            assert_eq!(stack.delimiter(line.as_bytes()), expected, "{line}");
+        }
+        assert!(!stack.push(b"ab", false), "the same again");
+        assert!(stack.push(b" ", false), "an empty one");
+        assert_eq!(stack.delimiter(b"x"), None);
+        assert_eq!(stack.delimiter(b" ").map(|d| d.level), Some(4));
+    }
+
+    #[test]
+    fn beginnings() {
+        let mut stack = Stack::default();
+        assert_eq!(stack.prefix([b"x", b""]), Prefix::Part(0));
+        stack.push(b"abcd", false);
+        stack.push(b"abx", false);
+        let cases: &[([&[u8]; 2], Prefix)] = &[
+            ([b"", b""], Prefix::Part(0)),
+            ([b"ab", b""], Prefix::Part(2)),
+            ([b"a", b"bc"], Prefix::Part(3)),
+            ([b"a", b"by"], Prefix::Part(2)),
+            ([b"a", b"bx"], Prefix::Whole),
+            ([b"abcd", b"e"], Prefix::Whole),
+        ];
+        for (line, prefix) in cases {
+            assert_eq!(stack.prefix(*line), *prefix);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The header block of a message or part, line by line. Rule: only the fields that say how to read the body are held.
+
+use super::field::Parameterised;
+use super::limits::{HEADER_BLOCK_BYTES_MAX, HEADER_FIELD_BYTES_MAX, HEADER_NAME_BYTES_MAX};
+use super::oddity::{Oddities, Oddity};
+
+/// Reads one header block.
+#[derive(Debug, Default)]
+pub(super) struct HeaderReader {
+    at: At,
+    /// A CR was the last byte: whether it ends a line is not yet known.
+    cr: bool,
+    /// The name of the field being read, or the whole of one that is held.
+    line: Vec<u8>,
+    /// Which field that is, once its name is complete.
+    field: Field,
+    bytes: u64,
+    fields: Fields,
+}
+
+/// Where in a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    LineStart,
+    Name,
+    Value,
+}
+
+/// Which field is being read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Field {
+    #[default]
+    None,
+    Other,
+    Type,
+    Encoding,
+    Disposition,
+}
+
+/// Why the reader stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It used all that there is.
+    More,
+    /// A line begins with a hyphen, which is not used: perhaps it is a delimiter. If it is none, [`HeaderReader::begin_line`] says so.
+    Hyphen,
+    /// The blank line that ends the block was used.
+    Ended,
+    /// The body has begun without one, with the line returned by [`HeaderReader::take_body_line`].
+    Body,
+}
+
+/// What a header block says of its body.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    /// `Content-Type`: the first, as most readers do. The next issue inspects the others too; they are counted here.
+    pub media_type: Option<Parameterised>,
+    /// `Content-Transfer-Encoding`, the first that is not empty.
+    pub encoding: Option<String>,
+    /// `Content-Disposition`.
+    pub disposition: Option<Parameterised>,
+    /// A field was longer than what is held of it.
+    pub is_cut: bool,
+    /// What was met.
+    pub oddities: Oddities,
+}
+
+impl HeaderReader {
+    /// Reads on: how much was used, and why it stopped.
+    pub(super) fn push(&mut self, input: &[u8]) -> (usize, Stop) {
+        let mut used = 0;
+        let stop = loop {
+            let Some(byte) = input.get(used).copied() else { break Stop::More };
+            if self.cr && byte != b'\n' {
+                used += self.meet_bare_cr(byte);
+                continue;
+            }
+            let (step, stop) = match self.at {
+                At::LineStart => self.line_start(byte),
+                At::Name => self.name(&input[used..]),
+                At::Value => (self.value(&input[used..]), None),
+            };
+            used += step;
+            if let Some(stop) = stop {
+                break stop;
+            }
+        };
+        self.bytes += used as u64;
+        if self.bytes > HEADER_BLOCK_BYTES_MAX {
+            self.fields.oddities.note(Oddity::HeaderBlockTooLong);
+        }
+        (used, stop)
+    }
+
+    /// A line begins, with whatever comes: a hyphen there is no delimiter.
+    pub(super) fn begin_line(&mut self) {
+        self.finish_field();
+        self.at = At::Name;
+    }
+
+    /// The block has ended: what it says.
+    pub(super) fn finish(&mut self) -> Fields {
+        self.finish_field();
+        std::mem::take(&mut self.fields)
+    }
+
+    /// The line that the body begins with, without its line end, after [`Stop::Body`].
+    pub(super) fn take_body_line(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.line)
+    }
+
+    /// Some readers end a line at a bare CR, and some take it for nothing. Here it ends one that has begun; so a
+    /// field that it hides is found, and a run of them ends no block.
+    fn meet_bare_cr(&mut self, byte: u8) -> usize {
+        self.fields.oddities.note(Oddity::BareCrInHeader);
+        if byte == b'\r' {
+            return 1;
+        }
+        self.cr = false;
+        if self.at != At::LineStart {
+            self.end_line();
+        }
+        0
+    }
+
+    fn line_start(&mut self, byte: u8) -> (usize, Option<Stop>) {
+        match byte {
+            b'\n' => {
+                self.cr = false;
+                return (1, Some(Stop::Ended));
+            }
+            b'\r' => {
+                self.cr = true;
+                return (1, None);
+            }
+            b'-' => return (0, Some(Stop::Hyphen)),
+            b' ' | b'\t' => {
+                if self.field == Field::None {
+                    self.fields.oddities.note(Oddity::JunkInHeader);
+                    self.field = Field::Other;
+                }
+                self.at = At::Value;
+            }
+            _ => self.begin_line(),
+        }
+        (0, None)
+    }
+
+    fn name(&mut self, rest: &[u8]) -> (usize, Option<Stop>) {
+        if self.cr {
+            // The LF of a CRLF: the line has no colon.
+            self.cr = false;
+            return (1, self.end_line());
+        }
+        let end = memchr::memchr3(b':', b'\n', b'\r', rest).unwrap_or(rest.len());
+        let room = HEADER_NAME_BYTES_MAX - self.line.len();
+        if end > room {
+            self.fields.oddities.note(Oddity::HeaderNameTooLong);
+            self.line.clear();
+            self.field = Field::Other;
+            self.at = At::Value;
+            return (room, None);
+        }
+        self.line.extend_from_slice(&rest[..end]);
+        match rest.get(end) {
+            None => (end, None),
+            Some(b'\r') => {
+                self.cr = true;
+                (end + 1, None)
+            }
+            Some(b'\n') => (end + 1, self.end_line()),
+            Some(_) => {
+                self.field = Field::named(&self.line);
+                self.line.clear();
+                self.at = At::Value;
+                (end + 1, None)
+            }
+        }
+    }
+
+    fn value(&mut self, rest: &[u8]) -> usize {
+        if self.cr {
+            self.cr = false;
+            self.end_line();
+            return 1;
+        }
+        let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        if !matches!(self.field, Field::None | Field::Other) {
+            let room = HEADER_FIELD_BYTES_MAX - self.line.len();
+            self.fields.is_cut |= end > room;
+            self.line.extend_from_slice(&rest[..end.min(room)]);
+        }
+        match rest.get(end) {
+            None => end,
+            Some(b'\r') => {
+                self.cr = true;
+                end + 1
+            }
+            Some(_) => {
+                self.end_line();
+                end + 1
+            }
+        }
+    }
+
+    /// A line has ended. One without a colon is the first of the body, if it looks like that, else junk.
+    fn end_line(&mut self) -> Option<Stop> {
+        if self.at == At::Name {
+            if self.looks_like_body() {
+                self.fields.oddities.note(Oddity::HeaderWithoutEnd);
+                return Some(Stop::Body);
+            }
+            self.fields.oddities.note(Oddity::JunkInHeader);
+            self.line.clear();
+            self.field = Field::Other;
+        }
+        self.at = At::LineStart;
+        None
+    }
+
+    /// Whether the line is one of base64, and that is what the body is written in. Other junk is passed over: taking
+    /// it for the body would hide the fields behind it.
+    fn looks_like_body(&self) -> bool {
+        let is_base64 = self.fields.encoding.as_deref().is_some_and(|name| name.contains("64"));
+        is_base64 && self.line.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b))
+    }
+
+    fn finish_field(&mut self) {
+        let value = std::mem::take(&mut self.line);
+        let fields = &mut self.fields;
+        match std::mem::take(&mut self.field) {
+            Field::None | Field::Other => self.line = value,
+            Field::Type => {
+                let parsed = Parameterised::parse(&value, &mut fields.oddities);
+                keep(&mut fields.media_type, parsed, Oddity::TypeRepeated, &mut fields.oddities);
+            }
+            Field::Disposition => {
+                let parsed = Parameterised::parse(&value, &mut fields.oddities);
+                keep(&mut fields.disposition, parsed, Oddity::DispositionRepeated, &mut fields.oddities);
+            }
+            Field::Encoding => {
+                let parsed = Parameterised::parse(&value, &mut fields.oddities).value;
+                if !parsed.is_empty() {
+                    keep(&mut fields.encoding, parsed, Oddity::EncodingRepeated, &mut fields.oddities);
+                }
+            }
+        }
+        self.line.clear();
+    }
+}
+
+/// The first is kept; another that says something else is noted.
+fn keep<T: PartialEq>(slot: &mut Option<T>, value: T, oddity: Oddity, oddities: &mut Oddities) {
+    match slot {
+        None => *slot = Some(value),
+        Some(first) if *first != value => oddities.note(oddity),
+        Some(_) => {}
+    }
+}
+
+impl Field {
+    fn named(name: &[u8]) -> Self {
+        let name = name.trim_ascii();
+        let fields: [(&[u8], Self); 3] = [
+            (b"content-type", Self::Type),
+            (b"content-transfer-encoding", Self::Encoding),
+            (b"content-disposition", Self::Disposition),
+        ];
+        fields
+            .iter()
+            .find(|(known, _)| name.eq_ignore_ascii_case(known))
+            .map_or(Self::Other, |(_, field)| *field)
+    }
+}

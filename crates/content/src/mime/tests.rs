@@ -1,0 +1,126 @@
+//! Whole messages. Rule: each case is tried at every cut.
+
+use super::MimeDecoder;
+use crate::trace::{Said, assert_cut_invariant};
+use lockgate_model::{Buffer, Reason};
+
+/// What is said of a message, its header block apart, with LF and with CRLF as line ends.
+fn said(message: &str) -> String {
+    let unix = assert_cut_invariant(&|| Box::new(MimeDecoder::new()), message.as_bytes());
+    let wire =
+        assert_cut_invariant(&|| Box::new(MimeDecoder::new()), message.replace('\n', "\r\n").as_bytes());
+    let (unix, wire) = (written(&unix), written(&wire).replace("\\r\\n", "\\n"));
+    assert_eq!(unix, wire, "{message}");
+    unix
+}
+
+/// One line for each thing said.
+fn written(said: &[Said]) -> String {
+    let lines = said.iter().filter_map(|said| {
+        Some(match said {
+            Said::Open(entry) => {
+                let name = entry.name.as_deref().map(|name| format!(" {name:?}")).unwrap_or_default();
+                let declared = entry.declared.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+                format!("open {}{declared}{name}", entry.label)
+            }
+            Said::Bytes(bytes) => format!("\"{}\"", bytes.escape_ascii()),
+            Said::Side(..) | Said::End => return None,
+            Said::Close => "close".to_owned(),
+            Said::Broken(reason) => format!("broken {reason}"),
+            Said::Incomplete(reason) => format!("incomplete {reason}"),
+            Said::Anomaly(words) => words.to_string(),
+        })
+    });
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn shapes() {
+    for (message, expected) in [
+        ("", "open 1; close"),
+        ("Subject: x\n\nbody\n", r#"open 1; "body\n"; close"#),
+        ("Subject: x\n", "open 1; close"),
+        ("\nbody\n--x\n", r#"open 1; "body\n--x\n"; close"#),
+        (
+            "Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\nContent-Type: text/html\n\ntwo\n\n--b--\n",
+            r#"open 1; "one"; close; open 2 text/html; "two\n"; close"#,
+        ),
+        (
+            "Content-Type: multipart/mixed; boundary=\"b\"\n\npre\n\n--b  \n\none\n--b--\nepi\n",
+            r#"open preamble; "pre\n"; close; open 1; "one"; close; open epilogue; "epi\n"; close"#,
+        ),
+        (
+            concat!(
+                "Content-Type: multipart/mixed; boundary=b\n\n--b\n",
+                "Content-Type: multipart/alternative; boundary=bc\n\n--bc\n\none\n--bc\n\ntwo\n--bc--\n\n--b\n",
+                "Content-Type: message/rfc822\n\nSubject: x\n\n--c\n--b--\n"
+            ),
+            r#"open 1.1; "one"; close; open 1.2; "two"; close; open 2 message/rfc822; "Subject: x\n\n--c"; close"#,
+        ),
+        (
+            "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n\n--b--",
+            r#"open 1 message/rfc822; "Subject: x\n"; close"#,
+        ),
+        (
+            "Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n",
+            r#"open 1; "one\n"; close; incomplete truncated"#,
+        ),
+        (
+            "Content-Type: message/partial; id=x; number=1\n\nhalf",
+            r#"open 1 message/partial; incomplete partial; "half"; close"#,
+        ),
+    ] {
+        assert_eq!(said(message), expected, "{message}");
+    }
+}
+
+#[test]
+fn transfers_and_names() {
+    for (header, body, expected) in [
+        ("Content-Transfer-Encoding: base64", "YWJj\nZGVm\nZw==\n", r#"open 1; "abcdefg"; close"#),
+        ("Content-Transfer-Encoding: BASE64 ", "YWJ", r#"open 1; "ab"; close"#),
+        ("Content-Transfer-Encoding: quoted-printable", "a=3D=\nb =\n ", r#"open 1; "a=b "; close"#),
+        (
+            "Content-Transfer-Encoding: x-none",
+            "a",
+            r#"MIME: an unknown Content-Transfer-Encoding; open 1; "a"; close"#,
+        ),
+        (
+            "Content-Transfer-Encoding: base64",
+            "YW.Jj",
+            r#"open 1; "abc"; MIME: base64 with characters that do not belong to it; close"#,
+        ),
+        (
+            "Content-Type: application/x; name=\"=?utf-8?Q?a=2Eexe?=\"\nContent-Disposition: attachment",
+            "",
+            r#"open 1 application/x "a.exe"; close"#,
+        ),
+        (
+            "content-disposition: attachment;\n\tfilename*0*=utf-8''%41;\n filename*1=.exe",
+            "",
+            r#"open 1 "A.exe"; close"#,
+        ),
+    ] {
+        let single = format!("{header}\n\n{body}");
+        assert_eq!(said(&single), expected, "{header}");
+        let multipart = format!("Content-Type: multipart/x; boundary=\"=_\"\n\n--=_\n{single}\n--=_--\n");
+        assert_eq!(said(&multipart), expected, "{header}");
+    }
+}
+
+#[test]
+fn the_header_block_is_given_as_it_came() {
+    let message = b"Received: from x\r\n\tby y\r\nSubject: z\r\n\r\nbody";
+    let said = assert_cut_invariant(&|| Box::new(MimeDecoder::new()), message);
+    assert_eq!(said[0], Said::Side(Buffer::MailHeader, message[..message.len() - 4].to_vec()));
+}
+
+#[test]
+fn depth_is_bounded() {
+    let mut message = String::new();
+    for level in 0..=super::limits::MULTIPART_DEPTH_MAX {
+        message += &format!("Content-Type: multipart/mixed; boundary=b{level}x\n\n--b{level}x\n");
+    }
+    let said = crate::trace::trace(&mut MimeDecoder::new(), [message.as_bytes()]);
+    assert!(said.contains(&Said::Incomplete(Reason::Depth)), "{said:?}");
+}

@@ -1,0 +1,53 @@
+//! Content-Transfer-Encodings (RFC 2045 section 6) behind one face. Rule: what needs no decoding is never copied.
+
+use super::base64::{self, Base64};
+use super::oddity::Oddities;
+use super::quoted_printable::{self, QuotedPrintable};
+use crate::decoder::SCRATCH_BYTES_MIN;
+
+/// How the bytes of a part are encoded.
+#[derive(Debug, Default)]
+pub(super) enum Transfer {
+    /// `7bit`, `8bit`, `binary`, and whatever is not known.
+    #[default]
+    Identity,
+    Base64(Base64),
+    Quoted(QuotedPrintable),
+}
+
+const _: () = assert!(
+    base64::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN && quoted_printable::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
+);
+
+impl Transfer {
+    /// Decodes as much as there is room for: how many bytes were used, and how many came out.
+    pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+        match self {
+            Self::Identity => {
+                let length = input.len().min(output.len());
+                output[..length].copy_from_slice(&input[..length]);
+                (length, length)
+            }
+            Self::Base64(base64) => base64.decode(input, output),
+            Self::Quoted(quoted) => quoted.decode(input, output),
+        }
+    }
+
+    /// The end: what is left of an unfinished group.
+    pub(super) fn finish(&mut self, output: &mut [u8]) -> usize {
+        match self {
+            Self::Identity => 0,
+            Self::Base64(base64) => base64.finish(output),
+            Self::Quoted(quoted) => quoted.finish(output),
+        }
+    }
+
+    /// What was met.
+    pub(super) fn oddities(&self) -> Oddities {
+        match self {
+            Self::Identity => Oddities::default(),
+            Self::Base64(base64) => base64.oddities,
+            Self::Quoted(quoted) => quoted.oddities,
+        }
+    }
+}
