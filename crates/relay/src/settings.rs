@@ -27,6 +27,8 @@ pub struct Settings {
     pub content_pool_bytes: u64,
     /// How long connections may go on after SIGTERM before they are dropped.
     pub drain_timeout: Duration,
+    /// Where mails with the verdict `quarantine` are kept; without it nothing is ever written to disk.
+    pub quarantine_directory: Option<PathBuf>,
     /// Where events go.
     pub events: EventsTo,
     /// Event lines that may wait for the writer; what comes after that is counted and dropped, never waited for.
@@ -43,6 +45,7 @@ impl Default for Settings {
             hold_pool_bytes: 256 << 20,
             content_pool_bytes: 512 << 20,
             drain_timeout: Duration::from_secs(60),
+            quarantine_directory: None,
             events: EventsTo::Nowhere,
             events_waiting_max: 8192,
         }

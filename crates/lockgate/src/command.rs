@@ -1,0 +1,116 @@
+//! The commands as a person types them. Rule: names, options and help; what they do is in the file of each command.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+/// The whole command line.
+pub fn command() -> Command {
+    Command::new("lockgate")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A content-security gateway in one process: viruses do not pass.")
+        .after_help(
+            "Exit status: 0 all is well (scan: clean), 1 something was found, 2 something went wrong.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .max_term_width(100)
+        .subcommands([serve(), check(), scan(), explain(), reference()])
+}
+
+/// Each command that people are shown, with its help.
+pub fn helps() -> Vec<(String, String)> {
+    let mut whole = command().term_width(100);
+    whole.build();
+    let shown = whole.get_subcommands_mut().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
+    shown.map(|sub| (sub.get_name().to_owned(), sub.render_long_help().to_string())).collect()
+}
+
+fn config() -> Arg {
+    Arg::new("config")
+        .long("config")
+        .short('c')
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(std::path::PathBuf))
+        .help("The configuration file [default: one within the program, for trying out]")
+}
+
+fn json(help: &'static str) -> Arg {
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
+}
+
+fn serve() -> Command {
+    Command::new("serve")
+        .about("Run the gateway; reloads on SIGHUP, drains on SIGTERM")
+        .after_help(
+            "SIGHUP loads configuration and databases anew and opens the event file again; on any error what was \
+             loaded stays. Changes of [gateway] and [[listen]] take effect at the next start.",
+        )
+        .arg(config())
+}
+
+fn check() -> Command {
+    Command::new("check")
+        .about("Load everything, say what was understood and what was not")
+        .after_help("Exit status: 0 all was understood, 2 something was not.")
+        .arg(config())
+        .arg(json("One JSON object with the counts, then one for each failure"))
+}
+
+fn scan() -> Command {
+    Command::new("scan")
+        .about("Scan files, mails, archives and directories")
+        .after_help("Exit status: 0 clean, 1 something was found, 2 something went wrong.")
+        .arg(config())
+        .arg(
+            Arg::new("database")
+                .long("database")
+                .short('d')
+                .value_name("PATH")
+                .action(ArgAction::Append)
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("A signature database, or a directory of them, instead of the configured ones"),
+        )
+        .arg(json("One JSON object for each object scanned"))
+        .arg(
+            Arg::new("path")
+                .value_name("PATH")
+                .required(true)
+                .num_args(1..)
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("Files and directories; - is standard input"),
+        )
+}
+
+fn explain() -> Command {
+    Command::new("explain")
+        .about("Why that verdict: rule, database, part path, offset")
+        .after_help("Reads the event files of the configuration, the newest first, `.1` and `.gz`-less rotations included.")
+        .arg(config())
+        .arg(
+            Arg::new("eve")
+                .long("eve")
+                .value_name("FILE")
+                .action(ArgAction::Append)
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("Event files to look in instead of the configured one"),
+        )
+        .arg(
+            Arg::new("id")
+                .value_name("ID")
+                .required(true)
+                .help("The transaction's id, as it stands in the reply to the client and in the log"),
+        )
+}
+
+fn reference() -> Command {
+    let shape = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    Command::new("reference")
+        .hide(true)
+        .about("Print the reference from the tables in the program")
+        .args([shape("markdown"), shape("man"), shape("toml")])
+        .group(clap::ArgGroup::new("shape").args(["markdown", "man", "toml"]).required(true))
+}
+
+/// Paths given to an option or argument.
+pub fn paths(matches: &ArgMatches, name: &str) -> Vec<std::path::PathBuf> {
+    matches.get_many(name).into_iter().flatten().cloned().collect()
+}

@@ -1,0 +1,190 @@
+//! Where the rows of the table put their values before the whole is checked: [`Draft`], [`ListenDraft`], [`GroupDraft`].
+//! Rule: a draft begins with every default.
+
+use crate::config::value::{Value, Wrong};
+use lockgate_inspect::{Ban, Group, NamePattern};
+use lockgate_model::{Class, FileType, Limits, Verdict};
+use lockgate_relay::settings::{Certificate, DEFAULT_SMTP_ADDRESS, Listener, NextHop, Settings, Speaks};
+use std::path::PathBuf;
+
+/// Everything but listeners and policy.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// For the relay.
+    pub settings: Settings,
+    /// For content.
+    pub limits: Limits,
+    /// Where signatures come from.
+    pub databases: Vec<Source>,
+}
+
+/// Where signatures come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The demonstration signatures within the program.
+    Demonstration,
+    /// A file or directory.
+    Path(PathBuf),
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            limits: Limits::default(),
+            databases: vec![Source::Demonstration],
+        }
+    }
+}
+
+impl Source {
+    /// How the demonstration signatures are called in the configuration.
+    pub const DEMONSTRATION: &'static str = "builtin:demonstration";
+
+    /// Reads one of `databases`.
+    pub fn read(value: Value<'_>) -> Result<Self, Wrong> {
+        match value.text()? {
+            Self::DEMONSTRATION => Ok(Self::Demonstration),
+            text if text.starts_with("builtin:") => {
+                Err(format!("{text:?} is not known: only {:?} is built in", Self::DEMONSTRATION))
+            }
+            _ => value.path().map(Self::Path),
+        }
+    }
+}
+
+/// One `[[listen]]` on its way.
+#[derive(Clone, Debug)]
+pub struct ListenDraft {
+    /// What is known so far.
+    pub listener: Listener,
+    /// Its name, where one is given.
+    pub name: Option<String>,
+    /// Whether it says where mail goes on to: that has no default.
+    pub next_hop_given: bool,
+    /// The chain.
+    pub certificate: Option<PathBuf>,
+    /// The key.
+    pub key: Option<PathBuf>,
+}
+
+impl Default for ListenDraft {
+    fn default() -> Self {
+        let nowhere = NextHop::Address(String::new());
+        Self {
+            listener: Listener::new("", Speaks::Smtp, DEFAULT_SMTP_ADDRESS, nowhere),
+            name: None,
+            next_hop_given: false,
+            certificate: None,
+            key: None,
+        }
+    }
+}
+
+impl ListenDraft {
+    /// The certificate, where both of its files are given.
+    pub fn pair(&self) -> Option<Certificate> {
+        let (chain, key) = (self.certificate.clone()?, self.key.clone()?);
+        Some(Certificate { chain, key })
+    }
+}
+
+/// Reads `next_hop`.
+pub fn read_next_hop(value: Value<'_>) -> Result<NextHop, Wrong> {
+    let text = value.text()?;
+    if text == "original" {
+        return Ok(NextHop::Original);
+    }
+    if let Some(path) = text.strip_prefix("maildir:") {
+        return match path {
+            "" => Err("a path is wanted behind \"maildir:\"".to_owned()),
+            _ => Ok(NextHop::Maildir(value.base.join(path))),
+        };
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
+    let is_host = !host.is_empty() && (!host.contains(':') || (host.starts_with('[') && host.ends_with(']')));
+    match port.parse::<u16>() {
+        Ok(1..) if is_host => Ok(NextHop::Address(text.to_owned())),
+        _ => Err(format!(
+            "{text:?} is no next hop: write \"HOST:PORT\" (an IPv6 address in brackets), \"original\" or \"maildir:PATH\""
+        )),
+    }
+}
+
+/// One group of policy on its way.
+#[derive(Clone, Debug)]
+pub struct GroupDraft {
+    /// What is known so far.
+    pub group: Group,
+    /// The directory of `[policy]`.
+    pub quarantine: Option<PathBuf>,
+    /// Bans without an action of their own take that of their class, which may stand further down in the file.
+    names: Vec<(NamePattern, Option<Verdict>)>,
+    types: Vec<(FileType, Option<Verdict>)>,
+}
+
+impl Default for GroupDraft {
+    fn default() -> Self {
+        Self {
+            group: Group::new(Group::DEFAULT_NAME),
+            quarantine: None,
+            names: Vec::new(),
+            types: Vec::new(),
+        }
+    }
+}
+
+impl GroupDraft {
+    /// Reads `banned_names`.
+    pub fn ban_names(&mut self, value: Value<'_>) -> Result<(), Wrong> {
+        self.names = bans(value, |name| Ok(NamePattern::new(name)))?;
+        Ok(())
+    }
+
+    /// Reads `banned_types`.
+    pub fn ban_types(&mut self, value: Value<'_>) -> Result<(), Wrong> {
+        self.types = bans(value, |name| {
+            FileType::from_name(name).ok_or_else(|| {
+                let known: Vec<_> = FileType::ALL.iter().map(|known| known.name()).collect();
+                format!("{name:?} is no type: write one of {}", known.join(", "))
+            })
+        })?;
+        Ok(())
+    }
+
+    /// Another group that begins like this one.
+    pub fn copy_named(&self, name: &str) -> Self {
+        let mut copy = self.clone();
+        copy.group.name = name.to_owned();
+        copy
+    }
+
+    /// The group, its bans with their actions.
+    pub fn finish(&self) -> Group {
+        fn with_actions<T: Clone>(bans: &[(T, Option<Verdict>)], otherwise: Verdict) -> Vec<Ban<T>> {
+            let ban = |(what, own): &(T, Option<Verdict>)| Ban {
+                what: what.clone(),
+                verdict: own.unwrap_or(otherwise),
+            };
+            bans.iter().map(ban).collect()
+        }
+        let mut group = self.group.clone();
+        group.banned_names = with_actions(&self.names, group.on_finding(Class::BannedName));
+        group.banned_types = with_actions(&self.types, group.on_finding(Class::BannedType));
+        group
+    }
+}
+
+/// A list of what is banned, or a table that gives each an action of its own.
+fn bans<T>(
+    value: Value<'_>,
+    read: impl Fn(&str) -> Result<T, Wrong>,
+) -> Result<Vec<(T, Option<Verdict>)>, Wrong> {
+    let Some(table) = value.toml.get_ref().as_table() else {
+        return value.list(|item| Ok((read(&item.name()?)?, None)));
+    };
+    let own = |(what, toml): (&toml::Spanned<std::borrow::Cow<'_, str>>, _)| {
+        Ok((read(what.get_ref())?, Some(Value { toml, base: value.base }.verdict()?)))
+    };
+    table.iter().map(own).collect()
+}

@@ -1,0 +1,303 @@
+//! The configuration file: [`Config::load`]. Rule: a file is taken whole or refused with every problem in it.
+//!
+//! [`table`] is the frame of the settings table, [`keys`], [`keys_listen`] and [`keys_policy`] are its rows, [`draft`] is where
+//! their values go, [`reference`] shows them to people.
+
+pub mod draft;
+pub mod keys;
+pub mod keys_listen;
+pub mod keys_policy;
+pub mod problem;
+pub mod reference;
+pub mod table;
+pub mod value;
+
+#[cfg(test)]
+mod tests;
+
+use crate::config::draft::{Draft, GroupDraft, ListenDraft, Source};
+use crate::config::problem::{Problem, Problems};
+use crate::config::table::{Section, unknown_key};
+use lockgate_inspect::{Group, Policy};
+use lockgate_model::{Class, Limits, Reason, Verdict};
+use lockgate_relay::settings::{Intercept, Listener, NextHop, Settings, Speaks, Tls};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The configuration that serves where none is given.
+pub const EMBEDDED: &str = include_str!("../../../../config/lockgate.toml");
+
+/// How the embedded configuration is called in messages.
+pub const EMBEDDED_NAME: &str = "(embedded default configuration)";
+
+/// All that a configuration file says.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The file's name as it was given.
+    pub file: String,
+    /// For the relay.
+    pub settings: Settings,
+    /// For content.
+    pub limits: Limits,
+    /// Where signatures come from.
+    pub databases: Vec<Source>,
+    /// Who is judged how.
+    pub policy: Policy,
+}
+
+impl Config {
+    /// Reads a file, or the embedded default where none is named.
+    pub fn load(path: Option<&Path>) -> Result<Self, Vec<Problem>> {
+        let Some(path) = path else { return Self::parse(EMBEDDED_NAME, EMBEDDED, Path::new("")) };
+        let name = path.display().to_string();
+        let whole = |message: String| vec![Problem { file: name.clone(), line: 1, column: 1, message }];
+        let bytes = std::fs::read(path).map_err(|error| whole(format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            whole(format!("is not UTF-8 at byte {at}: save it as UTF-8"))
+        })?;
+        Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the text of a file; relative paths in it start at `base`.
+    pub fn parse(file: &str, text: &str, base: &Path) -> Result<Self, Vec<Problem>> {
+        let mut reading = Reading::new(file, text, base);
+        let (document, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            reading.problems.add(error.span().unwrap_or(0..0), error.message());
+        }
+        reading.document(document.get_ref());
+        reading.finish(file)
+    }
+}
+
+/// A file as it is being read.
+struct Reading<'a> {
+    base: &'a Path,
+    problems: Problems<'a>,
+    draft: Draft,
+    listeners: Vec<(Listener, Range<usize>)>,
+    policy: GroupDraft,
+    groups: Vec<(Group, Range<usize>)>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(file: &'a str, text: &'a str, base: &'a Path) -> Self {
+        Self {
+            base,
+            problems: Problems::new(file, text),
+            draft: Draft::default(),
+            listeners: Vec::new(),
+            policy: GroupDraft::default(),
+            groups: Vec::new(),
+        }
+    }
+
+    fn document(&mut self, document: &DeTable<'_>) {
+        for (name, value) in document {
+            match name.get_ref().as_ref() {
+                "gateway" => self.section(&keys::GATEWAY, value),
+                "antivirus" => self.section(&keys::ANTIVIRUS, value),
+                "limits" => self.section(&keys::LIMITS, value),
+                "events" => self.section(&keys::EVENTS, value),
+                "listen" => self.each(value, "listen", Self::listener),
+                "policy" => self.policy(value),
+                unknown => {
+                    let known = ["gateway", "listen", "antivirus", "policy", "limits", "events"];
+                    let message = unknown_key(unknown, "the file", known.into_iter());
+                    self.problems.add(name.span(), message);
+                }
+            }
+        }
+    }
+
+    fn section(&mut self, section: &Section<Draft>, value: &Spanned<DeValue<'_>>) {
+        section.fill_value(&mut self.draft, value, self.base, &mut self.problems);
+    }
+
+    /// Reads each table of `[[name]]`.
+    fn each(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        name: &str,
+        read: fn(&mut Self, &DeTable<'_>, Range<usize>),
+    ) {
+        let items: &[Spanned<DeValue<'_>>] = match value.get_ref().as_array() {
+            Some(items) => items,
+            None => std::slice::from_ref(value),
+        };
+        for item in items {
+            match item.get_ref().as_table() {
+                Some(table) if value.get_ref().is_array() => read(self, table, item.span()),
+                _ => {
+                    let message = format!("there may be several of {name}: write [[{name}]]");
+                    self.problems.add(item.span(), message);
+                }
+            }
+        }
+    }
+
+    fn listener(&mut self, table: &DeTable<'_>, span: Range<usize>) {
+        let mut draft = ListenDraft::default();
+        keys_listen::LISTEN.fill(&mut draft, table, self.base, &[], &mut self.problems);
+        for message in wrong_with(&draft) {
+            self.problems.add(span.clone(), message);
+        }
+        let mut listener = draft.listener.clone();
+        listener.certificate = draft.pair();
+        listener.name = match &draft.name {
+            Some(name) => name.clone(),
+            None => self.free_name(listener.protocol),
+        };
+        if self.listeners.iter().any(|(other, _)| other.name == listener.name) {
+            let message =
+                format!("another listener is called {:?}: give this one a name of its own", listener.name);
+            self.problems.add(span.clone(), message);
+        }
+        if let Some((other, _)) = self.listeners.iter().find(|(other, _)| other.address == listener.address) {
+            let message = format!("listener {:?} has the address {} already", other.name, listener.address);
+            self.problems.add(span.clone(), message);
+        }
+        self.listeners.push((listener, span));
+    }
+
+    /// The protocol's name, numbered where it is taken.
+    fn free_name(&self, protocol: Speaks) -> String {
+        let word = match protocol {
+            Speaks::Smtp => "smtp",
+            Speaks::Pop3 => "pop3",
+        };
+        let is_free = |name: &String| self.listeners.iter().all(|(other, _)| other.name != *name);
+        let numbered = (2..).map(|n| format!("{word}-{n}"));
+        std::iter::once(word.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+    }
+
+    fn policy(&mut self, value: &Spanned<DeValue<'_>>) {
+        let Some(table) = value.get_ref().as_table() else {
+            return keys_policy::POLICY.fill_value(&mut self.policy, value, self.base, &mut self.problems);
+        };
+        keys_policy::POLICY.fill(&mut self.policy, table, self.base, &["group"], &mut self.problems);
+        // Groups begin as a copy of [policy], so they are read after all of it.
+        if let Some((_, groups)) = table.iter().find(|(name, _)| name.get_ref() == "group") {
+            self.each(groups, "policy.group", Self::group);
+        }
+    }
+
+    fn group(&mut self, table: &DeTable<'_>, span: Range<usize>) {
+        let mut draft = self.policy.copy_named("");
+        keys_policy::GROUP.fill(&mut draft, table, self.base, &[], &mut self.problems);
+        let name = draft.group.name.clone();
+        if name.is_empty() {
+            self.problems.add(span.clone(), "policy.group: a name is required: add name = \"…\"");
+        } else if name == Group::DEFAULT_NAME {
+            let message = "policy.group: \"default\" is the name of [policy] itself: choose another";
+            self.problems.add(span.clone(), message);
+        } else if self.groups.iter().any(|(other, _)| other.name == name) {
+            self.problems.add(span.clone(), format!("policy.group: another group is called {name:?}"));
+        }
+        self.groups.push((draft.finish(), span));
+    }
+
+    fn finish(mut self, file: &str) -> Result<Config, Vec<Problem>> {
+        self.check_groups();
+        let problems = self.problems.into_sorted();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let mut settings = self.draft.settings;
+        settings.listeners = self.listeners.into_iter().map(|(listener, _)| listener).collect();
+        settings.quarantine_directory = self.policy.quarantine.clone();
+        if settings.hostname == Settings::default().hostname {
+            settings.hostname = system_hostname().unwrap_or(settings.hostname);
+        }
+        let groups = self.groups.into_iter().map(|(group, _)| group).chain([self.policy.finish()]);
+        Ok(Config {
+            file: file.to_owned(),
+            settings,
+            limits: self.draft.limits,
+            databases: self.draft.databases,
+            policy: Policy::new(groups.collect()),
+        })
+    }
+
+    /// What no single key can know: whether what policy speaks of is there.
+    fn check_groups(&mut self) {
+        let listeners: Vec<&str> =
+            self.listeners.iter().map(|(listener, _)| listener.name.as_str()).collect();
+        for (group, span) in &self.groups {
+            for name in group.covers.listeners.iter().filter(|name| !listeners.contains(&name.as_str())) {
+                let message = match problem::nearest(name, listeners.iter().copied()) {
+                    Some(near) => {
+                        format!("policy.group: no listener is called {name:?}: did you mean {near:?}?")
+                    }
+                    None => format!("policy.group: no listener is called {name:?}"),
+                };
+                self.problems.add(span.clone(), message);
+            }
+        }
+        let default = (self.policy.finish(), 0..0);
+        let asking = self.groups.iter().chain([&default]).find(|(group, _)| quarantines(group));
+        if let (Some((group, span)), None) = (asking, &self.policy.quarantine) {
+            let message = format!(
+                "policy group {:?} has the action \"quarantine\", but there is no place for it: set quarantine = \"DIRECTORY\" in [policy]",
+                group.name
+            );
+            self.problems.add(span.clone(), message);
+        }
+    }
+}
+
+fn quarantines(group: &Group) -> bool {
+    let findings = Class::ALL.into_iter().map(|class| group.on_finding(class));
+    let incomplete = Reason::ALL.into_iter().map(|reason| group.on_incomplete(reason));
+    let bans = group.banned_names.iter().map(|ban| ban.verdict);
+    let types = group.banned_types.iter().map(|ban| ban.verdict);
+    findings.chain(incomplete).chain(bans).chain(types).any(|verdict| verdict == Verdict::Quarantine)
+}
+
+/// What does not fit together in one listener.
+fn wrong_with(draft: &ListenDraft) -> Vec<String> {
+    let listener = &draft.listener;
+    let mut wrong = Vec::new();
+    if !draft.next_hop_given {
+        wrong.push(
+            "listen: where does mail go on to? Add next_hop = \"HOST:PORT\", \"original\" or \"maildir:PATH\"",
+        );
+    }
+    match &listener.next_hop {
+        NextHop::Maildir(_) if listener.protocol == Speaks::Pop3 => {
+            wrong.push("listen: only smtp delivers into a maildir: give pop3 a server as next_hop");
+        }
+        NextHop::Original if listener.intercept == Intercept::Explicit => {
+            wrong.push(
+                "listen: next_hop = \"original\" needs intercept = \"redirect\" or \"tproxy\": otherwise there is none",
+            );
+        }
+        _ => {}
+    }
+    if listener.tls != Tls::Off && draft.pair().is_none() {
+        wrong.push("listen: tls needs a certificate: set certificate = \"CHAIN.pem\" and key = \"KEY.pem\"");
+    }
+    if draft.certificate.is_some() != draft.key.is_some() {
+        wrong.push("listen: certificate and key go together: set both");
+    }
+    wrong.into_iter().map(str::to_owned).collect()
+}
+
+/// What the kernel calls this machine.
+fn system_hostname() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let name = name.trim();
+    let is_name = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"-._".contains(&c));
+    is_name.then(|| name.to_owned())
+}
+
+/// The paths of databases for messages.
+pub fn source_name(source: &Source) -> PathBuf {
+    match source {
+        Source::Demonstration => PathBuf::from(Source::DEMONSTRATION),
+        Source::Path(path) => path.clone(),
+    }
+}
