@@ -1,0 +1,381 @@
+//! Verification: does a segment match at this offset, and where does it end? Rule: each step is bounded by the pattern.
+//!
+//! A segment is a row of [`Atom`]s. Verification keeps the set of offsets at which each atom may begin, as [`Span`]s;
+//! where bytes are still missing, the spans are kept and verification resumes with the next chunk.
+
+use crate::view::{More, View};
+use crate::wildcard::{Cell, Edge};
+
+/// The longest run compared at once. A run that isn't all there is compared again from its start, so it is short.
+pub(crate) const RUN_BYTES_MAX: usize = 64;
+
+/// A piece of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Atom {
+    /// These bytes.
+    Run(Run),
+    /// `min` to `min + width` bytes.
+    Gap { min: u32, width: u32 },
+    /// One of these runs.
+    Choice { first: u32, count: u32 },
+    /// As many bytes as the members have, and none of them.
+    Not { first: u32, count: u32 },
+    /// The byte before must be an edge.
+    EdgeBefore(Edge),
+    /// The byte after must be an edge.
+    EdgeAfter(Edge),
+}
+
+/// Bytes in [`Program::bytes`]: the values, and for a masked run the masks after them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    at: u32,
+    length: u16,
+    kind: RunKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunKind {
+    Exact,
+    Masked,
+}
+
+/// Where an atom may begin: at any offset of `low..=high`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub atom: u32,
+    pub low: u64,
+    pub high: u64,
+}
+
+/// What verification came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It matches; the shortest match ends at `end`, which was certain once the bytes up to `known` were there.
+    Match { end: u64, known: u64 },
+    /// It doesn't match from this start.
+    Dead,
+    /// Bytes are missing; the spans say where to go on.
+    Wait,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Agreement {
+    Yes,
+    No,
+    Wait,
+}
+
+/// The atoms of all segments, and the bytes they refer to.
+#[derive(Default, Debug)]
+pub(crate) struct Program {
+    bytes: Vec<u8>,
+    atoms: Vec<Atom>,
+    runs: Vec<Run>,
+}
+
+impl Program {
+    /// How many atoms there are; the next one pushed gets this number.
+    pub fn atom_count(&self) -> u32 {
+        self.atoms.len() as u32
+    }
+
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.atoms.capacity() * size_of::<Atom>()
+            + self.runs.capacity() * size_of::<Run>()
+    }
+
+    /// Gives back what was reserved and not used.
+    pub fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.atoms.shrink_to_fit();
+        self.runs.shrink_to_fit();
+    }
+
+    /// Where the program ends now.
+    pub fn mark(&self) -> (usize, usize, usize) {
+        (self.bytes.len(), self.atoms.len(), self.runs.len())
+    }
+
+    /// Takes back all that was added since.
+    pub fn back_to(&mut self, (bytes, atoms, runs): (usize, usize, usize)) {
+        self.bytes.truncate(bytes);
+        self.atoms.truncate(atoms);
+        self.runs.truncate(runs);
+    }
+
+    /// Adds an atom.
+    pub fn push(&mut self, atom: Atom) {
+        self.atoms.push(atom);
+    }
+
+    /// Adds cells in a row, as runs of bounded length.
+    pub fn push_cells(&mut self, cells: &[Cell]) {
+        for cells in cells.chunks(RUN_BYTES_MAX) {
+            let run = self.run(cells);
+            self.atoms.push(Atom::Run(run));
+        }
+    }
+
+    /// Adds branches; their place is what [`Atom::Choice`] and [`Atom::Not`] refer to.
+    pub fn push_branches(&mut self, branches: &[Vec<Cell>]) -> (u32, u32) {
+        let first = self.runs.len() as u32;
+        for branch in branches {
+            let run = self.run(branch);
+            self.runs.push(run);
+        }
+        (first, branches.len() as u32)
+    }
+
+    fn run(&mut self, cells: &[Cell]) -> Run {
+        let at = self.bytes.len() as u32;
+        self.bytes.extend(cells.iter().map(|cell| cell.value));
+        let kind = if cells.iter().all(|cell| cell.mask == 0xff) {
+            RunKind::Exact
+        } else {
+            self.bytes.extend(cells.iter().map(|cell| cell.mask));
+            RunKind::Masked
+        };
+        Run { at, length: cells.len() as u16, kind }
+    }
+
+    /// Verifies the atoms `first..end` from a start. On [`Outcome::Wait`] the spans are left in `spans`.
+    pub fn begin(&self, atoms: (u32, u32), start: u64, spans: &mut Vec<Span>, view: &View<'_>) -> Outcome {
+        spans.clear();
+        // Most candidates are a row of runs, most of them wrong: no set is needed for those.
+        let (mut atom, end) = atoms;
+        let mut at = start;
+        while atom < end {
+            let agreement = match self.atoms[atom as usize] {
+                Atom::Run(run) => {
+                    let agreement = self.compare(run, at, view);
+                    if agreement == Agreement::Yes {
+                        at += u64::from(run.length);
+                    }
+                    agreement
+                }
+                Atom::Gap { min, width: 0 } => {
+                    at += u64::from(min);
+                    Agreement::Yes
+                }
+                _ => break,
+            };
+            match agreement {
+                Agreement::Yes => atom += 1,
+                Agreement::No => return Outcome::Dead,
+                Agreement::Wait => break,
+            }
+        }
+        if atom == end && at <= view.end() {
+            return Outcome::Match { end: at, known: at };
+        }
+        spans.push(Span { atom, low: at, high: at });
+        self.resume(atoms.1, spans, view)
+    }
+
+    /// Goes on from `spans`.
+    pub fn resume(&self, end: u32, spans: &mut Vec<Span>, view: &View<'_>) -> Outcome {
+        let mut queue = std::mem::take(spans);
+        queue.sort_unstable_by_key(|span| (span.atom, span.low));
+        let mut queue = queue.into_iter().peekable();
+        let mut best: Option<(u64, u64)> = None;
+        let mut here: Vec<Span> = Vec::new();
+        // An atom leads to the next one only, so what has just been reached comes before all that is queued.
+        while let Some(atom) = here.first().or(queue.peek()).map(|span| span.atom) {
+            while let Some(span) = queue.next_if(|span| span.atom == atom) {
+                here.push(span);
+            }
+            merge(&mut here);
+            for span in std::mem::take(&mut here) {
+                if atom == end {
+                    best = finish(best, span, view, spans);
+                } else {
+                    self.step(span, &mut here, spans, view, &mut best, end);
+                }
+            }
+        }
+        match best {
+            Some((end, known)) => Outcome::Match { end, known },
+            None if spans.is_empty() => Outcome::Dead,
+            None => Outcome::Wait,
+        }
+    }
+
+    /// Tries one atom at each offset of a span: what it leads to goes to `next`, what must wait to `waiting`.
+    fn step(
+        &self,
+        span: Span,
+        next: &mut Vec<Span>,
+        waiting: &mut Vec<Span>,
+        view: &View<'_>,
+        best: &mut Option<(u64, u64)>,
+        end: u32,
+    ) {
+        let atom = self.atoms[span.atom as usize];
+        if let Atom::Gap { min, width } = atom {
+            let low = span.low + u64::from(min);
+            next.push(Span { atom: span.atom + 1, low, high: span.high + u64::from(min) + u64::from(width) });
+            return;
+        }
+        for at in span.low..=span.high {
+            if at > view.end() {
+                if view.more() == More::Follows {
+                    waiting.push(Span { low: at, ..span });
+                }
+                return;
+            }
+            if let Atom::EdgeAfter(edge) = atom {
+                // It is the last atom: the match ends here, and the byte after it makes it certain.
+                match after(edge, at, view) {
+                    Agreement::Yes if span.atom + 1 == end => {
+                        let known = (at + 1).min(view.end());
+                        *best = Some((*best).map_or((at, known), |best| best.min((at, known))));
+                    }
+                    Agreement::Wait => waiting.push(Span { low: at, high: at, ..span }),
+                    _ => {}
+                }
+                continue;
+            }
+            let mut advance = |at: u64| next.push(Span { atom: span.atom + 1, low: at, high: at });
+            if self.try_at(atom, at, view, &mut advance) == Agreement::Wait {
+                waiting.push(Span { low: at, high: at, ..span });
+            }
+        }
+    }
+
+    /// Tries one atom at one offset.
+    fn try_at(&self, atom: Atom, at: u64, view: &View<'_>, advance: &mut dyn FnMut(u64)) -> Agreement {
+        let branches = |first: u32, count: u32| &self.runs[first as usize..(first + count) as usize];
+        match atom {
+            Atom::Run(run) => {
+                let agreement = self.compare(run, at, view);
+                if agreement == Agreement::Yes {
+                    advance(at + u64::from(run.length));
+                }
+                agreement
+            }
+            Atom::Choice { first, count } => {
+                let mut worst = Agreement::No;
+                for &run in branches(first, count) {
+                    match self.compare(run, at, view) {
+                        Agreement::Yes => advance(at + u64::from(run.length)),
+                        Agreement::Wait => worst = Agreement::Wait,
+                        Agreement::No => {}
+                    }
+                }
+                worst
+            }
+            Atom::Not { first, count } => {
+                let members = branches(first, count);
+                let length = members.first().map_or(0, |run| u64::from(run.length));
+                if members.iter().any(|&run| self.compare(run, at, view) == Agreement::Yes) {
+                    return Agreement::No;
+                }
+                if at + length > view.end() {
+                    return if view.more() == More::Follows { Agreement::Wait } else { Agreement::No };
+                }
+                advance(at + length);
+                Agreement::Yes
+            }
+            Atom::EdgeBefore(edge) => {
+                let fits = at == 0 || view.byte(at - 1).is_some_and(|byte| is_edge(edge, byte));
+                if fits {
+                    advance(at);
+                }
+                Agreement::No
+            }
+            Atom::EdgeAfter(_) | Atom::Gap { .. } => Agreement::No,
+        }
+    }
+
+    #[inline]
+    fn compare(&self, run: Run, at: u64, view: &View<'_>) -> Agreement {
+        let length = usize::from(run.length);
+        let Some((first, second)) = view.pieces(at, length) else {
+            // Past the end of what is at hand; `pieces` never fails before the tail, which is long enough.
+            return if view.more() == More::Follows && at >= view.end() {
+                Agreement::Wait
+            } else {
+                Agreement::No
+            };
+        };
+        let start = run.at as usize;
+        let values = &self.bytes[start..start + length];
+        let present = first.len() + second.len();
+        let agrees = match run.kind {
+            RunKind::Exact => values[..first.len()] == *first && values[first.len()..present] == *second,
+            RunKind::Masked => {
+                let masks = &self.bytes[start + length..start + 2 * length];
+                masked(first, &values[..first.len()], &masks[..first.len()])
+                    && masked(second, &values[first.len()..present], &masks[first.len()..present])
+            }
+        };
+        match (agrees, present == length) {
+            (true, true) => Agreement::Yes,
+            (true, false) if view.more() == More::Follows => Agreement::Wait,
+            _ => Agreement::No,
+        }
+    }
+}
+
+/// The end of the pattern is reached from a span: its lowest offset is the shortest match.
+fn finish(
+    best: Option<(u64, u64)>,
+    span: Span,
+    view: &View<'_>,
+    waiting: &mut Vec<Span>,
+) -> Option<(u64, u64)> {
+    if span.low <= view.end() {
+        let found = (span.low, span.low);
+        return Some(best.map_or(found, |best| best.min(found)));
+    }
+    // A gap at the pattern's end, whose bytes must come before it matches.
+    if view.more() == More::Follows {
+        waiting.push(Span { high: span.low, ..span });
+    }
+    best
+}
+
+/// Makes of spans of one atom disjoint ones in order.
+fn merge(spans: &mut Vec<Span>) {
+    if spans.len() < 2 {
+        return;
+    }
+    spans.sort_unstable_by_key(|span| span.low);
+    spans.dedup_by(|next, before| {
+        let touches = next.low <= before.high.saturating_add(1);
+        if touches {
+            before.high = before.high.max(next.high);
+        }
+        touches
+    });
+}
+
+fn masked(bytes: &[u8], values: &[u8], masks: &[u8]) -> bool {
+    let differing = bytes
+        .iter()
+        .zip(values)
+        .zip(masks)
+        .fold(0, |all, ((byte, value), mask)| all | ((byte & mask) ^ value));
+    differing == 0
+}
+
+fn after(edge: Edge, at: u64, view: &View<'_>) -> Agreement {
+    match view.byte(at) {
+        Some(byte) if is_edge(edge, byte) => Agreement::Yes,
+        Some(_) => Agreement::No,
+        None if view.more() == More::Follows => Agreement::Wait,
+        None => Agreement::Yes,
+    }
+}
+
+fn is_edge(edge: Edge, byte: u8) -> bool {
+    match edge {
+        Edge::Line => matches!(byte, b'\r' | b'\n'),
+        Edge::NotAlphanumeric => !byte.is_ascii_alphanumeric(),
+        // Not every byte that isn't a letter: what parts words in mails and markup, a few more on the left.
+        Edge::Word => b"\n\r \"'-/=>_.<@".contains(&byte),
+    }
+}

@@ -1,0 +1,199 @@
+//! The state of one stream. Rule: small; what a call reports depends on the bytes so far, not on how they were cut.
+
+use crate::blocks::Candidate;
+use crate::database::{Database, Rank};
+use crate::links::Links;
+use crate::program::{Outcome, Span};
+use crate::segment::Link;
+use crate::set::PatternId;
+use crate::view::{More, View};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// A larger chunk is scanned in pieces of this size, so that what is found in one go is bounded.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// A pattern was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Match {
+    /// Which.
+    pub pattern: PatternId,
+    /// Where in the stream the match starts.
+    pub start: u64,
+    /// The offset behind its last byte.
+    pub end: u64,
+}
+
+/// The state of one stream. It belongs to the database that made it.
+#[derive(Default, Debug)]
+pub struct Scanner {
+    offset: u64,
+    tail: Vec<u8>,
+    found: Found,
+}
+
+/// What is known of matches that aren't complete.
+#[derive(Default, Debug)]
+struct Found {
+    pending: Vec<Pending>,
+    /// Starts of segments whose window stands at no fixed distance, so that one start is not taken twice.
+    taken: BTreeSet<(u32, u64)>,
+    links: Links,
+    events: Vec<Event>,
+    spans: Vec<Span>,
+}
+
+/// A start that agrees so far and waits for bytes.
+#[derive(Debug)]
+struct Pending {
+    segment: u32,
+    start: u64,
+    spans: Vec<Span>,
+}
+
+/// A segment matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    known: u64,
+    segment: u32,
+    start: u64,
+    end: u64,
+}
+
+impl Scanner {
+    /// How many bytes have been scanned.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Scans the next bytes of the stream and reports the matches that they complete.
+    pub fn scan(&mut self, database: &Database, chunk: &[u8], on_match: &mut dyn FnMut(Match)) {
+        for piece in chunk.chunks(PIECE_BYTES) {
+            self.step(database, piece, More::Follows, on_match);
+        }
+    }
+
+    /// The stream has ended: reports the matches that hung on this. Nothing may be scanned afterwards.
+    pub fn finish(&mut self, database: &Database, on_match: &mut dyn FnMut(Match)) {
+        self.step(database, &[], More::Ended, on_match);
+    }
+
+    fn step(&mut self, database: &Database, chunk: &[u8], more: More, on_match: &mut dyn FnMut(Match)) {
+        let view = View::new(&self.tail, chunk, self.offset, more);
+        let found = &mut self.found;
+        found.resume(database, &view);
+        for group in &database.groups {
+            group.search(&view, self.offset, &mut |candidate| {
+                found.candidate(database, candidate, &view);
+                ControlFlow::Continue(())
+            });
+        }
+        found.report(database, on_match);
+        self.offset = view.end();
+        found.forget(database, self.offset);
+        keep_tail(&mut self.tail, chunk, database.tail_bytes());
+    }
+}
+
+impl Found {
+    /// Goes on with the starts that waited for bytes.
+    fn resume(&mut self, database: &Database, view: &View<'_>) {
+        let events = &mut self.events;
+        self.pending.retain_mut(|pending| {
+            let segment = &database.segments[pending.segment as usize];
+            match database.program.resume(segment.atoms.1, &mut pending.spans, view) {
+                Outcome::Wait => return true,
+                Outcome::Dead => {}
+                Outcome::Match { end, known } => {
+                    events.push(Event { known, segment: pending.segment, start: pending.start, end });
+                }
+            }
+            false
+        });
+    }
+
+    /// Verifies a place where a window may stand.
+    fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
+        let segment = &database.segments[candidate.segment as usize];
+        let Some(latest) = candidate.window.checked_sub(u64::from(segment.prefix_min)) else { return };
+        if segment.prefix_width == 0 {
+            if segment.anchor.admits(latest) {
+                self.verify(database, candidate.segment, latest, view);
+            }
+            return;
+        }
+        for start in latest.saturating_sub(u64::from(segment.prefix_width))..=latest {
+            if segment.anchor.admits(start)
+                && !self.taken.contains(&(candidate.segment, start))
+                && self.verify(database, candidate.segment, start, view) == Taken::Yes
+            {
+                self.taken.insert((candidate.segment, start));
+            }
+        }
+    }
+
+    fn verify(&mut self, database: &Database, id: u32, start: u64, view: &View<'_>) -> Taken {
+        let segment = &database.segments[id as usize];
+        match database.program.begin(segment.atoms, start, &mut self.spans, view) {
+            Outcome::Dead => return Taken::No,
+            Outcome::Match { end, known } => self.events.push(Event { known, segment: id, start, end }),
+            Outcome::Wait => {
+                self.pending.push(Pending { segment: id, start, spans: std::mem::take(&mut self.spans) });
+            }
+        }
+        Taken::Yes
+    }
+
+    /// Reports what has matched, in order; segments lead on to those behind them.
+    fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match)) {
+        self.events.sort_unstable();
+        for event in self.events.drain(..) {
+            let segment = &database.segments[event.segment as usize];
+            let origin = match segment.rank {
+                Rank::First => event.start,
+                Rank::Follower => match self.links.admits(event.segment, event.start) {
+                    Some(origin) => origin,
+                    None => continue,
+                },
+            };
+            match segment.link {
+                Link::Last => {
+                    on_match(Match { pattern: PatternId(segment.pattern), start: origin, end: event.end });
+                }
+                Link::Gap { min, max } => {
+                    let follower = event.segment + 1;
+                    let low = event.end.saturating_add(u64::from(min));
+                    let high = max.map_or(u64::MAX, |max| event.end.saturating_add(u64::from(max)));
+                    let longest = database.segments.get(follower as usize).map_or(0, |next| next.length_max);
+                    let past = event.end.saturating_sub(u64::from(longest));
+                    self.links.allow(follower, (low, high), origin, past);
+                }
+            }
+        }
+    }
+
+    /// Drops what no later window can ask for.
+    fn forget(&mut self, database: &Database, offset: u64) {
+        if !self.taken.is_empty() {
+            self.taken.retain(|(_, start)| start.saturating_add(database.tail_bytes() as u64) >= offset);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Yes,
+    No,
+}
+
+/// Keeps the last bytes of the tail and the chunk together.
+fn keep_tail(tail: &mut Vec<u8>, chunk: &[u8], length: usize) {
+    if chunk.len() >= length {
+        tail.clear();
+        tail.extend_from_slice(&chunk[chunk.len() - length..]);
+        return;
+    }
+    let surplus = (tail.len() + chunk.len()).saturating_sub(length);
+    tail.drain(..surplus);
+    tail.extend_from_slice(chunk);
+}

@@ -1,0 +1,165 @@
+//! Patterns as they are gathered, before they are compiled. Rule: a pattern that cannot be searched is refused here.
+
+use crate::database::Database;
+use crate::fragment;
+use crate::program::Program;
+use crate::segment::{self, Case, LOOKBACK_MAX, Piece};
+use crate::wildcard::Wildcard;
+use std::fmt;
+
+/// How many segments a database may have: a candidate has 28 bits for one.
+pub(crate) const SEGMENTS_MAX: usize = 1 << 28;
+/// How many segments a pattern may have.
+const SEGMENTS_OF_PATTERN_MAX: usize = 64;
+/// How many bytes of program there may be: a run has 32 bits for its place.
+const PROGRAM_BYTES_MAX: usize = 1 << 31;
+
+/// A pattern's number: they are counted from 0 in the order in which they are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PatternId(pub u32);
+
+/// Where in a stream a match may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// At any offset.
+    Anywhere,
+    /// At an offset from `first` to `last`, both included.
+    Within {
+        /// The first offset.
+        first: u64,
+        /// The last offset.
+        last: u64,
+    },
+}
+
+impl Anchor {
+    pub(crate) fn admits(self, start: u64) -> bool {
+        match self {
+            Anchor::Anywhere => true,
+            Anchor::Within { first, last } => (first..=last).contains(&start),
+        }
+    }
+}
+
+/// Why a pattern cannot be searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternError {
+    /// Between two wide gaps there is no byte without wildcard near enough to the beginning.
+    NoFixedByte {
+        /// Which part between two wide gaps, counted from 1.
+        part: usize,
+    },
+    /// The pattern has more than 64 parts between wide gaps.
+    TooManyParts,
+    /// The set has come to its bound of segments or bytes.
+    SetTooLarge,
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PatternError::NoFixedByte { part } => write!(
+                f,
+                "part {part} has no fixed byte within {LOOKBACK_MAX} bytes of its beginning; give it one"
+            ),
+            PatternError::TooManyParts => {
+                write!(f, "more than 64 parts between wide gaps; shorten the pattern")
+            }
+            PatternError::SetTooLarge => write!(f, "the set of patterns is too large; split it"),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+/// Why a set cannot be compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompileError {
+    /// More segments than a database may have.
+    TooManySegments,
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::TooManySegments => write!(f, "more than 268435456 segments; split the set"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// Patterns, to be compiled.
+#[derive(Default, Debug)]
+pub struct PatternSet {
+    pub(crate) program: Program,
+    pub(crate) patterns: Vec<Pattern>,
+    segments: usize,
+}
+
+/// A pattern, cut.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub pieces: Vec<Piece>,
+    pub case: Case,
+    pub anchor: Anchor,
+}
+
+impl PatternSet {
+    /// No patterns yet.
+    pub fn new() -> Self {
+        PatternSet::default()
+    }
+
+    /// How many patterns there are.
+    pub fn len(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Adds a pattern; one that is refused leaves the set as it was.
+    pub fn add(
+        &mut self,
+        wildcard: &Wildcard,
+        case: Case,
+        anchor: Anchor,
+    ) -> Result<PatternId, PatternError> {
+        if self.segments >= SEGMENTS_MAX - SEGMENTS_OF_PATTERN_MAX
+            || self.program.heap_bytes() > PROGRAM_BYTES_MAX
+        {
+            return Err(PatternError::SetTooLarge);
+        }
+        let mark = self.program.mark();
+        let pieces = segment::cut(wildcard, case, &mut self.program);
+        if let Err(error) = check(&pieces) {
+            self.program.back_to(mark);
+            return Err(error);
+        }
+        let id = PatternId(self.patterns.len() as u32);
+        self.segments += pieces.len();
+        self.patterns.push(Pattern { pieces, case, anchor });
+        Ok(id)
+    }
+
+    /// The database of these patterns.
+    pub fn compile(self) -> Result<Database, CompileError> {
+        if self.segments > SEGMENTS_MAX {
+            return Err(CompileError::TooManySegments);
+        }
+        Ok(Database::new(self))
+    }
+}
+
+fn check(pieces: &[Piece]) -> Result<(), PatternError> {
+    if pieces.len() > SEGMENTS_OF_PATTERN_MAX {
+        return Err(PatternError::TooManyParts);
+    }
+    match pieces.iter().position(|piece| fragment::length_max(&piece.fragments) == 0) {
+        Some(at) => Err(PatternError::NoFixedByte { part: at + 1 }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,78 @@
+//! The bytes of a stream that are at hand: a tail kept from before, and the chunk. Rule: offsets are the stream's.
+
+/// A tail and the chunk that follows it.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    tail: &'a [u8],
+    chunk: &'a [u8],
+    chunk_start: u64,
+    more: More,
+}
+
+/// Whether bytes may follow those at hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum More {
+    Follows,
+    Ended,
+}
+
+impl<'a> View<'a> {
+    /// `tail` ends where `chunk` starts.
+    pub fn new(tail: &'a [u8], chunk: &'a [u8], chunk_start: u64, more: More) -> Self {
+        View { tail, chunk, chunk_start, more }
+    }
+
+    /// Where the chunk starts.
+    pub fn chunk_start(&self) -> u64 {
+        self.chunk_start
+    }
+
+    /// The chunk itself.
+    pub fn chunk(&self) -> &'a [u8] {
+        self.chunk
+    }
+
+    /// Where the bytes at hand end.
+    pub fn end(&self) -> u64 {
+        self.chunk_start + self.chunk.len() as u64
+    }
+
+    /// Whether bytes may follow.
+    pub fn more(&self) -> More {
+        self.more
+    }
+
+    /// The byte at an offset, if it is at hand.
+    pub fn byte(&self, at: u64) -> Option<u8> {
+        match at.checked_sub(self.chunk_start) {
+            Some(inside) => self.chunk.get(usize::try_from(inside).ok()?).copied(),
+            None => {
+                let back = usize::try_from(self.chunk_start - at).ok()?;
+                self.tail.get(self.tail.len().checked_sub(back)?).copied()
+            }
+        }
+    }
+
+    /// What there is of the `length` bytes at an offset: a piece in the tail and a piece in the chunk.
+    /// `None`: the offset lies before the tail, or past the end.
+    #[inline]
+    pub fn pieces(&self, at: u64, length: usize) -> Option<(&'a [u8], &'a [u8])> {
+        if let Some(inside) = at.checked_sub(self.chunk_start) {
+            let rest = self.chunk.get(usize::try_from(inside).ok()?..)?;
+            return Some((&[], &rest[..rest.len().min(length)]));
+        }
+        let back = usize::try_from(self.chunk_start - at).ok()?;
+        let rest = self.tail.get(self.tail.len().checked_sub(back)?..)?;
+        let first = &rest[..rest.len().min(length)];
+        let second = &self.chunk[..self.chunk.len().min(length - first.len())];
+        Some((first, second))
+    }
+
+    /// The eight bytes that end at an offset, little end first; bytes that aren't at hand read as zero.
+    pub fn eight_before(&self, end: u64) -> u64 {
+        (1..=8).fold(0, |word, back| {
+            let byte = end.checked_sub(back).and_then(|at| self.byte(at)).unwrap_or(0);
+            word << 8 | u64::from(byte)
+        })
+    }
+}
