@@ -1,5 +1,8 @@
 //! What matches, at every cut. Rule: each table row says the pattern, the content and the matches.
 
+mod random;
+mod reference;
+
 use super::*;
 
 /// Pattern, content in hex, (start, end) of each match.

@@ -1,0 +1,144 @@
+//! Random patterns over few letters, against the reference. Rule: seeded, so that a failure comes back.
+
+use super::{Found, at_every_cut, reference, scan_cut};
+use crate::wildcard::{Cell, Edge, Node, Wildcard};
+use crate::{Anchor, Case, PatternSet};
+
+pub(super) struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn cell(&mut self) -> Cell {
+        match self.roll(12) {
+            0 => Cell::ANY,
+            1 => Cell { value: 0x60, mask: 0xf0 },
+            2 => Cell { value: 0x01, mask: 0x0f },
+            _ => Cell::exact(b"abA"[self.roll(3) as usize]),
+        }
+    }
+
+    fn cells(&mut self, least: u64, most: u64) -> Vec<Cell> {
+        (0..least + self.roll(most - least + 1)).map(|_| self.cell()).collect()
+    }
+
+    fn pattern(&mut self) -> Wildcard {
+        let mut nodes: Vec<Node> = Vec::new();
+        if self.roll(8) == 0 {
+            nodes.push(Node::Edge([Edge::Word, Edge::Line, Edge::NotAlphanumeric][self.roll(3) as usize]));
+        }
+        for part in 0..1 + self.roll(4) {
+            if part > 0 {
+                self.joint(&mut nodes);
+            }
+            let most = [3, 8, 20][self.roll(3) as usize];
+            nodes.extend(self.cells(1, most).into_iter().map(Node::Cell));
+        }
+        if self.roll(8) == 0 {
+            nodes.push(Node::Gap { min: 1, max: Some(1 + self.roll(3) as u32) });
+        }
+        if self.roll(8) == 0 {
+            nodes.push(Node::Edge([Edge::Word, Edge::Line, Edge::NotAlphanumeric][self.roll(3) as usize]));
+        }
+        Wildcard { nodes }
+    }
+
+    fn joint(&mut self, nodes: &mut Vec<Node>) {
+        let min = self.roll(4) as u32;
+        nodes.push(match self.roll(8) {
+            0 => Node::Gap { min, max: None },
+            1 => Node::Gap { min, max: Some(min) },
+            2 | 3 => Node::Gap { min, max: Some(min + self.roll(4) as u32) },
+            4 => Node::Gap { min, max: Some(min + 129) },
+            5 => Node::Choice((0..1 + self.roll(3)).map(|_| self.cells(1, 3)).collect()),
+            6 => Node::Choice((0..1 + self.roll(3)).map(|_| self.cells(2, 2)).collect()),
+            _ => Node::Not((0..1 + self.roll(3)).map(|_| self.cells(2, 2)).collect()),
+        });
+    }
+
+    fn content(&mut self, length: u64) -> Vec<u8> {
+        let mut content = Vec::new();
+        while content.len() < length as usize {
+            match self.roll(4) {
+                // Repeats make what a sloppy search would report twice, or at the wrong place.
+                0 if content.len() > 4 => {
+                    let back = 1 + self.roll(content.len() as u64 / 2) as usize;
+                    content.extend_from_within(content.len() - back..);
+                }
+                1 => content.push(b" \n.B"[self.roll(4) as usize]),
+                _ => content.push(b"abA"[self.roll(3) as usize]),
+            }
+        }
+        content.truncate(length as usize);
+        content
+    }
+}
+
+#[test]
+fn random_patterns_match_like_the_reference() {
+    let mut matches = 0;
+    for seed in 0..3000 {
+        let mut dice = Dice(seed);
+        let mut set = PatternSet::new();
+        let mut added = Vec::new();
+        for _ in 0..1 + dice.roll(6) {
+            let pattern = dice.pattern();
+            let case = [Case::Sensitive, Case::Insensitive][dice.roll(2) as usize];
+            let anchor = match dice.roll(4) {
+                0 => Anchor::Within { first: dice.roll(9), last: 9 + dice.roll(30) },
+                _ => Anchor::Anywhere,
+            };
+            if set.add(&pattern, case, anchor).is_ok() {
+                added.push((pattern, case, anchor));
+            }
+        }
+        let database = set.compile().unwrap();
+        let length = 20 + dice.roll(40);
+        let content = dice.content(length);
+        let found = at_every_cut(&database, &content);
+        for (id, (pattern, case, anchor)) in added.iter().enumerate() {
+            let expected = reference::find(pattern, *case, *anchor, &content);
+            let mut actual: reference::Found = found
+                .iter()
+                .filter(|(pattern, _, _)| *pattern == id as u32)
+                .map(|&(_, start, end)| {
+                    (expected.first().is_none_or(|e| e.0.is_some()).then_some(start), end)
+                })
+                .collect();
+            actual.sort_unstable();
+            matches += actual.len();
+            let text = String::from_utf8_lossy(&content);
+            assert_eq!(actual, expected, "seed {seed}: {pattern:?} {case:?} {anchor:?} in {text:?}");
+        }
+    }
+    assert!(matches > 1000, "the cases are too thin: {matches}");
+}
+
+#[test]
+fn long_patterns_are_found_wherever_they_stand() {
+    let mut dice = Dice(77);
+    let literals: Vec<Vec<u8>> =
+        (0..300).map(|_| (0..10 + dice.roll(300)).map(|_| dice.roll(256) as u8).collect()).collect();
+    let mut set = PatternSet::new();
+    for literal in &literals {
+        set.add(&Wildcard::literal(literal), Case::Sensitive, Anchor::Anywhere).unwrap();
+    }
+    let database = set.compile().unwrap();
+    let mut content = Vec::new();
+    let mut expected: Found = Vec::new();
+    for round in 0..900 {
+        content.extend((0..dice.roll(40)).map(|_| dice.roll(256) as u8));
+        let literal = &literals[round % 300];
+        expected.push(((round % 300) as u32, content.len() as u64, (content.len() + literal.len()) as u64));
+        content.extend_from_slice(literal);
+    }
+    assert_eq!(scan_cut(&database, &content, &[]), expected);
+    for _ in 0..20 {
+        let mut cuts: Vec<usize> = (0..50).map(|_| dice.roll(content.len() as u64) as usize).collect();
+        cuts.sort_unstable();
+        assert_eq!(scan_cut(&database, &content, &cuts), expected);
+    }
+}
