@@ -57,66 +57,59 @@ pub(crate) enum Stop {
     Nul,
 }
 
-/// How many bytes at the start of the input need no thought, and why they end.
-pub(crate) fn plain_run(input: &[u8], at: &mut At) -> (usize, Stop) {
-    let mut used = 0;
-    loop {
-        let rest = input.get(used..).unwrap_or_default();
-        let skipped = skim(rest, at);
-        used += skipped;
-        for &byte in rest.iter().skip(skipped).take(BLOCK_BYTES) {
-            match behind(*at, byte) {
-                Ok(next) => *at = next,
-                Err(stop) => return (used, stop),
-            }
-            used += 1;
-        }
-        if used == input.len() {
-            return (used, Stop::Input);
-        }
-    }
-}
-
-/// One byte on.
-fn behind(at: At, byte: u8) -> Result<At, Stop> {
-    match (at, byte) {
-        (At::AfterCr, b'\n') => Ok(At::LineStart),
-        (At::AfterCr, _) => Err(Stop::BareCr),
-        (_, b'\n') => Err(Stop::BareLf),
-        (_, b'\r') => Ok(At::AfterCr),
-        (At::LineStart, b'.') => Err(Stop::Dot),
-        (At::LineStart, 0) => Err(Stop::Nul),
-        _ => Ok(At::Within),
-    }
-}
-
-/// Skips whole blocks as long as each CR has its LF and no line starts with a dot or a NUL.
+/// How many bytes at the start of the input need no thought, and why they end. No byte is looked at twice.
 ///
 /// As bit masks of a block: every LF stands one behind a CR exactly if `lf == cr << 1`, with the carry from the block
-/// before; a line starts one behind an LF.
-fn skim(input: &[u8], at: &mut At) -> usize {
-    let mut after_cr = u64::from(*at == At::AfterCr);
-    let mut after_lf = u64::from(*at == At::LineStart);
-    let mut used = 0;
-    for block in input.as_chunks::<BLOCK_BYTES>().0 {
-        let masks = masks(block);
-        let unpaired = masks.lf ^ (masks.cr << 1 | after_cr);
-        let marked = masks.mark & (masks.lf << 1 | after_lf);
-        if unpaired | marked != 0 {
-            break;
+/// before; a line starts one behind an LF. The first bit that disagrees is where the run ends.
+pub(crate) fn plain_run(input: &[u8], at: &mut At) -> (usize, Stop) {
+    let (blocks, tail) = input.as_chunks::<BLOCK_BYTES>();
+    for (i, block) in blocks.iter().enumerate() {
+        if let Err((plain, stop)) = look(block, BLOCK_BYTES, at) {
+            return (i * BLOCK_BYTES + plain, stop);
         }
-        after_cr = masks.cr >> 63;
-        after_lf = masks.lf >> 63;
-        used += BLOCK_BYTES;
     }
-    if used > 0 {
-        *at = match (after_cr, after_lf) {
+    if !tail.is_empty() {
+        let mut block = [b' '; BLOCK_BYTES];
+        if let Some(head) = block.get_mut(..tail.len()) {
+            head.copy_from_slice(tail);
+        }
+        if let Err((plain, stop)) = look(&block, tail.len(), at) {
+            return (blocks.len() * BLOCK_BYTES + plain, stop);
+        }
+    }
+    (input.len(), Stop::Input)
+}
+
+/// Looks at the first `length` bytes of a block; the error says how many of them are plain, and why no more.
+#[inline]
+fn look(block: &[u8; BLOCK_BYTES], length: usize, at: &mut At) -> Result<(), (usize, Stop)> {
+    let masks = masks(block);
+    let after_cr = masks.cr << 1 | u64::from(*at == At::AfterCr);
+    let after_lf = masks.lf << 1 | u64::from(*at == At::LineStart);
+    let offences = (masks.lf ^ after_cr) | (masks.mark & after_lf);
+    let first = offences.trailing_zeros() as usize;
+    let plain = first.min(length);
+    if let Some(last) = plain.checked_sub(1) {
+        *at = match (masks.cr >> last & 1, masks.lf >> last & 1) {
             (1, _) => At::AfterCr,
             (_, 1) => At::LineStart,
             _ => At::Within,
         };
     }
-    used
+    if first >= length {
+        return Ok(());
+    }
+    Err((plain, stop_at(*at, block.get(plain).copied().unwrap_or_default())))
+}
+
+/// Why a run ends before this byte.
+fn stop_at(at: At, byte: u8) -> Stop {
+    match (at, byte) {
+        (At::AfterCr, _) => Stop::BareCr,
+        (_, b'\n') => Stop::BareLf,
+        (_, b'.') => Stop::Dot,
+        _ => Stop::Nul,
+    }
 }
 
 /// Which bytes of a block are CR, LF, and a dot or NUL: bit 0 stands for the first.
@@ -265,6 +258,23 @@ mod tests {
         }
     }
 
+    /// The same by the definition, a byte at a time.
+    fn reference(content: &[u8]) -> (usize, Stop) {
+        let mut at = At::LineStart;
+        for (i, &byte) in content.iter().enumerate() {
+            at = match (at, byte) {
+                (At::AfterCr, b'\n') => At::LineStart,
+                (At::AfterCr, _) => return (i, Stop::BareCr),
+                (_, b'\n') => return (i, Stop::BareLf),
+                (_, b'\r') => At::AfterCr,
+                (At::LineStart, b'.') => return (i, Stop::Dot),
+                (At::LineStart, 0) => return (i, Stop::Nul),
+                _ => At::Within,
+            };
+        }
+        (content.len(), Stop::Input)
+    }
+
     fn text() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             Just(b"\r\n".to_vec()),
@@ -282,6 +292,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_agree_with_bytes(content in text()) {
+            prop_assert_eq!(plain_run(&content, &mut { At::LineStart }), reference(&content));
             let whole = scan(&content);
             let mut bytewise = LineEndScan::new();
             content.iter().for_each(|b| bytewise.push(&[*b]));

@@ -318,13 +318,7 @@ impl Session {
 
     /// A line that is none; the answer.
     pub fn bad_line(&mut self, why: BadLine) -> Action {
-        let text = match why {
-            BadLine::TooLong => "the line is too long",
-            BadLine::BareLf => "the line ends with LF alone; end it with CR LF",
-            BadLine::BareCr => "the line has a CR within",
-            BadLine::Nul => "the line has a NUL within",
-        };
-        self.refuse(500, "5.5.2", text)
+        self.refuse(500, "5.5.2", why.text())
     }
 
     /// A command line without its CR LF.
