@@ -1,0 +1,192 @@
+//! Compiled signatures: [`Database`]. Rule: immutable and compact; text is made only for what is found.
+
+use crate::hashes::{HashList, Wanted};
+use crate::logical::Programs;
+use crate::ruleset::logical::{Container, TARGETS};
+use crate::ruleset::offset::Offset;
+use crate::scanner;
+use lockgate_matcher as matcher;
+use lockgate_model::{Buffer, BufferSet, Class, Engine, FileType, Flow, FlowState, Hit, PartId};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// All signatures, ready to scan with.
+pub struct Database {
+    /// Patterns by target; the number is ClamAV's.
+    pub(crate) groups: [Option<Group>; TARGETS],
+    pub(crate) signatures: Vec<Signature>,
+    /// The names of all signatures, one behind the other.
+    pub(crate) names: String,
+    pub(crate) files: Vec<Arc<str>>,
+    pub(crate) logics: Vec<Logic>,
+    pub(crate) programs: Programs,
+    pub(crate) conditions: Vec<Condition>,
+    /// Files that are found by their digests.
+    pub(crate) listed: HashList,
+    /// Files that are in order whatever is found in them.
+    pub(crate) allowed: HashList,
+    pub(crate) wanted: Wanted,
+}
+
+/// Where a signature stands, and what kind it is.
+pub(crate) struct Signature {
+    pub name_at: u32,
+    pub name_bytes: u16,
+    pub file: u16,
+    pub line: u32,
+    /// An index into [`Database::logics`], or [`PLAIN`].
+    pub logic: u32,
+}
+
+/// The mark of a signature that is found as soon as it matches.
+pub(crate) const PLAIN: u32 = u32::MAX;
+
+/// What a logical signature asks besides its matches.
+pub(crate) struct Logic {
+    pub program: u32,
+    pub size: Option<RangeInclusive<u64>>,
+    pub container: Option<Container>,
+}
+
+/// What a match must meet besides what the matcher looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Condition {
+    /// The body's offset, if it is relative to something that is not known at the start.
+    pub offset: Option<Offset>,
+    /// The match ends so near to the end of the file.
+    pub end_slack: Option<u8>,
+}
+
+/// The patterns of one target.
+pub(crate) struct Group {
+    pub patterns: matcher::Database,
+    /// For each pattern, where its uses start; one more at the end.
+    pub first_uses: Vec<u32>,
+    pub uses: Vec<Use>,
+    /// Logical signatures that hold if nothing matches at all.
+    pub vacuous: Vec<u32>,
+    /// Whether some offset is relative to a program's entry point or sections.
+    pub needs_layout: bool,
+}
+
+/// What a pattern's match means to one signature.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub signature: u32,
+    /// An index into [`Database::conditions`] plus 1, or 0.
+    pub condition: u32,
+    pub subsignature: u8,
+    /// Bytes of the pattern before the body.
+    pub lead_bytes: u8,
+}
+
+impl Group {
+    pub fn uses_of(&self, pattern: matcher::PatternId) -> &[Use] {
+        let at = pattern.0 as usize;
+        match (self.first_uses.get(at), self.first_uses.get(at + 1)) {
+            (Some(first), Some(last)) => &self.uses[*first as usize..*last as usize],
+            _ => &[],
+        }
+    }
+}
+
+impl Database {
+    /// How many signatures it holds.
+    pub fn signatures(&self) -> usize {
+        self.signatures.len()
+    }
+
+    /// Bytes on the heap, about.
+    pub fn heap_bytes(&self) -> usize {
+        let groups: usize = self.groups.iter().flatten().map(Group::heap_bytes).sum();
+        groups
+            + self.names.len()
+            + self.signatures.len() * size_of::<Signature>()
+            + self.logics.len() * size_of::<Logic>()
+            + self.listed.heap_bytes()
+            + self.allowed.heap_bytes()
+    }
+
+    /// Which matching strategies were chosen, by target.
+    pub fn strategies(&self) -> Vec<(usize, String)> {
+        let groups = self.groups.iter().enumerate();
+        groups
+            .filter_map(|(target, group)| {
+                Some((target, format!("{:?}", group.as_ref()?.patterns.strategies())))
+            })
+            .collect()
+    }
+
+    pub(crate) fn name(&self, signature: u32) -> &str {
+        let Some(signature) = self.signatures.get(signature as usize) else { return "" };
+        let at = signature.name_at as usize;
+        self.names.get(at..at + usize::from(signature.name_bytes)).unwrap_or_default()
+    }
+
+    pub(crate) fn class(&self, signature: u32) -> Class {
+        if self.name(signature).starts_with("PUA.") { Class::Pua } else { Class::Virus }
+    }
+
+    pub(crate) fn hit(&self, signature: u32, part: PartId, offset: Option<u64>) -> Hit {
+        let rule = self.signatures.get(signature as usize).map_or_else(String::new, |signature| {
+            let file = self.files.get(usize::from(signature.file)).map_or("", |file| file);
+            format!("{file}:{}", signature.line)
+        });
+        Hit {
+            class: self.class(signature),
+            rule: rule.into(),
+            name: self.name(signature).into(),
+            part,
+            buffer: Buffer::FileData,
+            offset,
+        }
+    }
+}
+
+impl Group {
+    fn heap_bytes(&self) -> usize {
+        self.patterns.heap_bytes() + self.first_uses.len() * 4 + self.uses.len() * size_of::<Use>()
+    }
+}
+
+impl lockgate_model::Database for Database {
+    fn engine(&self) -> Engine {
+        Engine::Antivirus
+    }
+
+    fn wants(&self) -> BufferSet {
+        BufferSet::EMPTY.with(Buffer::FileData)
+    }
+
+    fn open_flow(self: Arc<Self>, _flow: &Flow) -> Box<dyn FlowState> {
+        Box::new(scanner::Connection::new(self))
+    }
+}
+
+/// How a group of signatures looks at a part's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// As they are.
+    Plain,
+    /// As normalised text.
+    Normalised,
+}
+
+/// Which groups besides 0 look at a part of this type. Numbers are ClamAV's target types.
+pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
+    use FileType as T;
+    match file_type {
+        T::Pe => &[(1, Reading::Plain)],
+        T::Ole2 => &[(2, Reading::Plain)],
+        T::Html => &[(3, Reading::Plain), (3, Reading::Normalised)],
+        T::Mail => &[(4, Reading::Plain)],
+        T::Gif | T::Png | T::Jpeg | T::Tiff | T::Bmp | T::Icon | T::Webp => &[(5, Reading::Plain)],
+        T::Elf => &[(6, Reading::Plain)],
+        T::Text | T::Script => &[(7, Reading::Normalised)],
+        T::MachO => &[(9, Reading::Plain)],
+        T::Pdf => &[(10, Reading::Plain)],
+        T::Swf => &[(11, Reading::Plain)],
+        T::JavaClass => &[(12, Reading::Plain)],
+        _ => &[],
+    }
+}

@@ -1,0 +1,332 @@
+//! What has matched in one part so far, and what follows from it. Rule: memory is taken for matches only, and bounded
+//! by the bytes seen.
+
+use crate::database::{Condition, Database, PLAIN, Use};
+use crate::layout::Layout;
+use crate::logical::Decide;
+use crate::ruleset::logical::Container;
+use crate::ruleset::offset::Offset;
+use lockgate_model::{Class, FileType, Hit, PartId};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// How many findings a part may have of each class: policy needs one, an analyst a few.
+pub(crate) const HITS_MAX: usize = 32;
+/// How many matches wait for the end of a part. Beyond it the oldest counts as found: content that repeats a
+/// signature so often near its end is not let through for it.
+const CANDIDATES_MAX: usize = 16 << 10;
+
+/// One lane's way of looking at a part, to tell its counts from those of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LaneId(pub u8);
+
+/// A logical signature as one lane sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u64);
+
+impl Key {
+    fn new(lane: LaneId, signature: u32) -> Self {
+        Self(u64::from(lane.0) << 32 | u64::from(signature))
+    }
+
+    fn signature(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn lane(self) -> LaneId {
+        LaneId((self.0 >> 32) as u8)
+    }
+
+    fn subsignature(self, id: u8) -> u64 {
+        self.0 << 8 | u64::from(id)
+    }
+}
+
+/// How often a subsignature has matched, and where it did last.
+#[derive(Clone, Copy)]
+struct Count {
+    matches: u32,
+    last_start: u64,
+}
+
+/// A match that must meet something not known yet.
+#[derive(Clone, Copy)]
+struct Candidate {
+    usage: Use,
+    lane: LaneId,
+    start: u64,
+    end: u64,
+}
+
+/// Whether a condition is met.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Met {
+    Yes,
+    No,
+    NotYet,
+}
+
+/// A match of one pattern, as one signature uses it.
+pub(crate) struct Found {
+    pub usage: Use,
+    pub lane: LaneId,
+    /// Where the body starts and ends in what the lane reads.
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What is known of the part as a whole.
+pub(crate) struct About {
+    pub part: PartId,
+    /// The type of the part that it was found in; `None` for the root.
+    pub parent: Option<FileType>,
+    pub layout: Layout,
+}
+
+/// The state of one part.
+#[derive(Default)]
+pub(crate) struct Findings {
+    matched: HashMap<u64, u64, BuildHasherDefault<Fold>>,
+    counts: HashMap<u64, Count, BuildHasherDefault<Fold>>,
+    candidates: Vec<Candidate>,
+    prune_at: usize,
+    reported: Vec<u32>,
+    viruses: usize,
+    others: usize,
+    /// What has been found and not yet been told.
+    pub out: Vec<Hit>,
+}
+
+impl Findings {
+    /// A pattern has matched for a signature.
+    pub fn found(&mut self, database: &Database, about: &About, found: Found) {
+        let Found { usage, lane, start, end } = found;
+        let candidate = Candidate { usage, lane, start, end };
+        match condition(database, usage)
+            .map_or(Met::Yes, |condition| meets(condition, &candidate, about, None))
+        {
+            Met::Yes => self.take(database, about, &candidate),
+            Met::No => {}
+            Met::NotYet => self.candidates.push(candidate),
+        }
+    }
+
+    /// Lets go of candidates that bytes seen since have ruled out. `length` is how many bytes a lane has read.
+    pub fn prune(&mut self, database: &Database, about: &About, length: &dyn Fn(LaneId) -> u64) {
+        if self.candidates.len() <= self.prune_at {
+            return;
+        }
+        self.candidates.retain(|candidate| may_still_meet(database, candidate, length(candidate.lane)));
+        if self.candidates.len() > CANDIDATES_MAX {
+            let surplus = self.candidates.len() - CANDIDATES_MAX;
+            let oldest: Vec<Candidate> = self.candidates.drain(..surplus).collect();
+            for candidate in oldest {
+                self.take(database, about, &candidate);
+            }
+        }
+        self.prune_at = (self.candidates.len() * 2).clamp(64, CANDIDATES_MAX);
+    }
+
+    /// The program's layout has become known: what waited for it is decided, where it doesn't wait for the end too.
+    pub fn layout_known(&mut self, database: &Database, about: &About) {
+        self.decide_candidates(database, about, &|_| None);
+    }
+
+    /// A lane has ended after so many bytes.
+    pub fn lane_ended(&mut self, database: &Database, about: &About, lane: LaneId, group: u8, length: u64) {
+        self.decide_candidates(database, about, &|of| (of == lane).then_some(length));
+        let mut keys: Vec<(Key, u64)> = self
+            .matched
+            .iter()
+            .map(|(key, matched)| (Key(*key), *matched))
+            .filter(|(key, _)| key.lane() == lane)
+            .collect();
+        keys.sort_unstable();
+        for (key, matched) in keys {
+            if self.holds_at_end(database, about, key, matched, length) {
+                self.report(database, about, key.signature(), None);
+            }
+        }
+        let vacuous = database.groups.get(usize::from(group)).and_then(Option::as_ref);
+        for signature in vacuous.map_or(&[][..], |group| &group.vacuous) {
+            let key = Key::new(lane, *signature);
+            if !self.matched.contains_key(&key.0) && self.holds_at_end(database, about, key, 0, length) {
+                self.report(database, about, *signature, None);
+            }
+        }
+    }
+
+    /// A signature is found.
+    pub fn report(&mut self, database: &Database, about: &About, signature: u32, offset: Option<u64>) {
+        if self.reported.contains(&signature) {
+            return;
+        }
+        let found = match database.class(signature) {
+            Class::Virus => &mut self.viruses,
+            _ => &mut self.others,
+        };
+        if *found >= HITS_MAX {
+            return;
+        }
+        *found += 1;
+        self.reported.push(signature);
+        self.out.push(database.hit(signature, about.part, offset));
+    }
+
+    fn decide_candidates(
+        &mut self,
+        database: &Database,
+        about: &About,
+        length: &dyn Fn(LaneId) -> Option<u64>,
+    ) {
+        let mut waiting = std::mem::take(&mut self.candidates);
+        waiting.retain(|candidate| {
+            let met = condition(database, candidate.usage)
+                .map_or(Met::Yes, |condition| meets(condition, candidate, about, length(candidate.lane)));
+            if met == Met::Yes {
+                self.take(database, about, candidate);
+            }
+            met == Met::NotYet
+        });
+        self.candidates = waiting;
+    }
+
+    /// A match counts.
+    fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) {
+        let Candidate { usage, lane, start, .. } = *candidate;
+        // Places in normalised text are none in the file.
+        let offset = (lane.0 < FIRST_NORMALISED_LANE).then_some(start);
+        let logic_index = database.signatures.get(usage.signature as usize).map_or(PLAIN, |s| s.logic);
+        if logic_index == PLAIN {
+            return self.report(database, about, usage.signature, offset);
+        }
+        let Some(logic) = database.logics.get(logic_index as usize) else { return };
+        if logic.container.is_some_and(|container| !is_in(container, about.parent)) {
+            return;
+        }
+        let program = database.programs.get(logic.program);
+        let key = Key::new(lane, usage.signature);
+        let matched = self.matched.entry(key.0).or_insert(0);
+        let bit = 1_u64 << usage.subsignature;
+        let is_new = *matched & bit == 0;
+        *matched |= bit;
+        let matched = *matched;
+        if program.count_max > 0 {
+            if !self.count(key.subsignature(usage.subsignature), start, program.count_max) {
+                return;
+            }
+        } else if !is_new {
+            return;
+        }
+        if program.decide == Decide::AtOnce && logic.size.is_none() {
+            let count = |id| self.matches(key, id);
+            if database.programs.holds(program, matched, &count) {
+                self.report(database, about, usage.signature, offset);
+            }
+        }
+    }
+
+    /// Counts a match; says whether that changed the count. Two matches from one start are one.
+    fn count(&mut self, subsignature: u64, start: u64, most: u32) -> bool {
+        match self.counts.get_mut(&subsignature) {
+            None => {
+                self.counts.insert(subsignature, Count { matches: 1, last_start: start });
+                true
+            }
+            Some(count) if count.matches < most && start > count.last_start => {
+                *count = Count { matches: count.matches + 1, last_start: start };
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    fn matches(&self, key: Key, id: u8) -> u32 {
+        // Where nothing is counted, one is as good as many.
+        self.counts.get(&key.subsignature(id)).map_or(1, |count| count.matches)
+    }
+
+    fn holds_at_end(&self, database: &Database, about: &About, key: Key, matched: u64, length: u64) -> bool {
+        let logic = database.signatures.get(key.signature() as usize).map_or(PLAIN, |s| s.logic);
+        let Some(logic) = database.logics.get(logic as usize) else { return false };
+        let program = database.programs.get(logic.program);
+        let fits = logic.size.as_ref().is_none_or(|size| size.contains(&length))
+            && logic.container.is_none_or(|container| is_in(container, about.parent));
+        fits && database.programs.holds(program, matched, &|id| self.matches(key, id))
+    }
+}
+
+/// Lanes from this number on read normalised text.
+pub(crate) const FIRST_NORMALISED_LANE: u8 = 2;
+
+fn condition(database: &Database, usage: Use) -> Option<&Condition> {
+    database.conditions.get((usage.condition as usize).checked_sub(1)?)
+}
+
+fn meets(condition: &Condition, candidate: &Candidate, about: &About, length: Option<u64>) -> Met {
+    let at_end = match (condition.end_slack, length) {
+        (None, _) => Met::Yes,
+        (Some(_), None) => Met::NotYet,
+        (Some(slack), Some(length)) => met(candidate.end.saturating_add(u64::from(slack)) >= length),
+    };
+    let at_offset = match (condition.offset, length) {
+        (None, _) => Met::Yes,
+        (Some(Offset::End { .. }), None) => Met::NotYet,
+        (Some(Offset::End { distance, shift }), Some(length)) => met(length
+            .checked_sub(distance)
+            .is_some_and(|first| (first..=first.saturating_add(shift)).contains(&candidate.start))),
+        (Some(_), _) if about.layout.is_open() => Met::NotYet,
+        (Some(offset), _) => {
+            met(about.layout.place(offset).is_some_and(|place| place.contains(&candidate.start)))
+        }
+    };
+    match (at_end, at_offset) {
+        (Met::No, _) | (_, Met::No) => Met::No,
+        (Met::Yes, Met::Yes) => Met::Yes,
+        _ => Met::NotYet,
+    }
+}
+
+fn met(holds: bool) -> Met {
+    if holds { Met::Yes } else { Met::No }
+}
+
+/// Whether a candidate may still meet a condition on the file's end, `length` bytes having come.
+fn may_still_meet(database: &Database, candidate: &Candidate, length: u64) -> bool {
+    let Some(condition) = condition(database, candidate.usage) else { return true };
+    if condition.end_slack.is_some_and(|slack| candidate.end.saturating_add(u64::from(slack)) < length) {
+        return false;
+    }
+    match condition.offset {
+        Some(Offset::End { distance, .. }) => candidate.start.saturating_add(distance) >= length,
+        _ => true,
+    }
+}
+
+fn is_in(container: Container, parent: Option<FileType>) -> bool {
+    match container {
+        Container::Nothing => parent.is_none(),
+        Container::In(file_type) => parent == Some(file_type),
+    }
+}
+
+/// A hash for numbers that are spread well enough already.
+#[derive(Default)]
+pub(crate) struct Fold(u64);
+
+impl Hasher for Fold {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
