@@ -1,7 +1,8 @@
 //! An SMTP client that says exactly what it is told to. Rule: bytes go out as they are given, nothing is repaired.
 
+use socket2::{Domain, Socket, Type};
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::wait::PATIENCE;
@@ -32,16 +33,32 @@ pub struct Client {
 impl Client {
     /// Connects and waits for nothing.
     pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap_or_else(|error| panic!("{address}: {error}"));
+        Self::over(TcpStream::connect(address).unwrap_or_else(|error| panic!("{address}: {error}")))
+    }
+
+    fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time above zero");
         stream.set_write_timeout(Some(PATIENCE)).expect("a time above zero");
         stream.set_nodelay(true).expect("a socket has no delay");
         Self { stream, received: Vec::new() }
     }
 
+    /// Connects from an address of one's own choice; on Linux all of 127.0.0.0/8 is ours.
+    pub fn connect_from(source: Ipv4Addr, address: SocketAddr) -> Self {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
+        socket.bind(&SocketAddr::from((source, 0)).into()).expect("the address is ours");
+        socket.connect(&address.into()).unwrap_or_else(|error| panic!("{address}: {error}"));
+        Self::over(socket.into())
+    }
+
     /// Connects, reads the greeting and says EHLO.
     pub fn greeted(address: SocketAddr) -> Self {
-        let mut client = Self::connect(address);
+        Self::connect(address).greet()
+    }
+
+    /// Reads the greeting and says EHLO.
+    pub fn greet(self) -> Self {
+        let mut client = self;
         let greeting = client.reply();
         assert_eq!(greeting.code, 220, "{greeting:?}");
         let hello = client.command("EHLO client.example.org");
