@@ -2,8 +2,16 @@
 //!
 //! Read [`decoder`] first: it is the frame that every format fits.
 
+pub mod archive;
+pub mod codec;
 pub mod decoder;
+mod field;
+pub mod filetype;
 pub mod mime;
+pub mod open;
+#[cfg(test)]
+mod samples;
 pub mod trace;
 
 pub use decoder::{Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};
+pub use open::open;

@@ -1,0 +1,304 @@
+//! zip at every cut. Rule: archives of our own making, right and bent.
+
+use super::ZipDecoder;
+use crate::decoder::{Decoder, Entry};
+use crate::samples::{
+    LONG, Sizes, ZipFile, ZipWriter, assert_flips_told, assert_truncation_told, children, complains, deflate,
+    noise, prose,
+};
+use crate::trace::{Said, assert_cut_invariant};
+use lockgate_model::Reason;
+
+fn open() -> Box<dyn Decoder> {
+    Box::new(ZipDecoder::new())
+}
+
+fn read(bytes: &[u8]) -> Vec<Said> {
+    assert_cut_invariant(&open, bytes)
+}
+
+fn child(name: &str, content: &[u8]) -> Vec<Said> {
+    let entry = Entry { label: name.into(), name: Some(name.into()), declared: None };
+    let bytes = (!content.is_empty()).then(|| Said::Bytes(content.to_vec()));
+    [Said::Open(entry)].into_iter().chain(bytes).chain([Said::Close]).collect()
+}
+
+fn broken(name: &str, content: &[u8], reason: Reason) -> Vec<Said> {
+    let mut said = child(name, content);
+    said.pop();
+    said.push(Said::Broken(reason));
+    said
+}
+
+fn all(parts: &[&[Said]]) -> Vec<Said> {
+    [&parts.concat()[..], &[Said::End]].concat()
+}
+
+const FORMS: [Sizes; 6] = [
+    Sizes::InHeader,
+    Sizes::InZip64Extra,
+    Sizes::InDescriptor { signed: true, wide: false },
+    Sizes::InDescriptor { signed: true, wide: true },
+    Sizes::InDescriptor { signed: false, wide: false },
+    Sizes::InDescriptor { signed: false, wide: true },
+];
+
+const DISAGREES: Said = Said::Anomaly("a zip's directory shows other entries than there are");
+const OTHER_NAMES: Said = Said::Anomaly("a zip's directory and its entries disagree on names or sums");
+const DAMAGED: Said = Said::Incomplete(Reason::Damaged);
+
+#[test]
+fn an_empty_archive() {
+    assert_eq!(read(&ZipWriter::of(&[])), [Said::End]);
+}
+
+#[test]
+fn every_way_to_tell_sizes() {
+    for content in [b"".to_vec(), b"a".to_vec(), prose(1, 700), prose(1, LONG)] {
+        for form in FORMS {
+            let file = ZipWriter::of(&[
+                ZipFile::deflated("a.txt", &content).with(form),
+                ZipFile::stored("b", b"behind"),
+            ]);
+            // An empty file's descriptor of 64 bits looks like one of 32 and padding.
+            assert_eq!(read(&file), all(&[&child("a.txt", &content), &child("b", b"behind")]), "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn stored_in_every_way() {
+    let tricky = [&b"PK\x07\x08PPKPK\x07\x07PK\x07\x08"[..], &[0; 20], b"PK\x03\x04 PK\x01\x02 PK"].concat();
+    for content in [b"".to_vec(), b"a".to_vec(), tricky, noise(5, LONG)] {
+        for form in FORMS {
+            if matches!(form, Sizes::InDescriptor { signed: false, .. }) {
+                continue;
+            }
+            let file = ZipWriter::of(&[
+                ZipFile::stored("a.txt", &content).with(form),
+                ZipFile::stored("b", b"behind"),
+            ]);
+            assert_eq!(read(&file), all(&[&child("a.txt", &content), &child("b", b"behind")]), "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stored_zip_in_a_zip_of_unknown_size() {
+    let form = Sizes::InDescriptor { signed: true, wide: false };
+    let inner = ZipWriter::of(&[ZipFile::stored("in", b"content").with(form)]);
+    let outer = ZipWriter::of(&[ZipFile::stored("out", &inner).with(form)]);
+    assert_eq!(read(&outer), all(&[&child("out", &inner)]));
+}
+
+#[test]
+fn stored_without_any_size_is_not_silent() {
+    let form = Sizes::InDescriptor { signed: false, wide: false };
+    let file = ZipWriter::of(&[ZipFile::stored("a", b"content").with(form)]);
+    assert!(read(&file).contains(&Said::Broken(Reason::Truncated)));
+}
+
+#[test]
+fn folders_are_no_parts() {
+    let signed = Sizes::InDescriptor { signed: true, wide: false };
+    let file = ZipWriter::of(&[
+        ZipFile::stored("d/", b""),
+        ZipFile::deflated("e/", b"").with(signed),
+        ZipFile::stored("f/", b"").with(signed),
+        ZipFile::stored("d/a", b"x"),
+    ]);
+    assert_eq!(read(&file), all(&[&child("d/a", b"x")]));
+}
+
+#[test]
+fn a_folder_with_content_is_a_part() {
+    let signed = Sizes::InDescriptor { signed: true, wide: false };
+    let anomaly = Said::Anomaly("a folder with content of its own in a zip file");
+    for content in [&b"x"[..], b"PK\x07content"] {
+        for file in [
+            ZipFile::stored("d/", content),
+            ZipFile::stored("d/", content).with(signed),
+            ZipFile::deflated("d/", content),
+            ZipFile::deflated("d/", content).with(signed),
+        ] {
+            let said = read(&ZipWriter::of(&[file]));
+            assert_eq!(said, all(&[std::slice::from_ref(&anomaly), &child("d/", content)]));
+        }
+    }
+}
+
+#[test]
+fn names() {
+    let mut cp437 = ZipFile::stored("x", b"1");
+    cp437.name = b"b\x84r".to_vec();
+    cp437.central_name = cp437.name.clone();
+    let mut unicode = ZipFile::stored("x", b"2");
+    unicode.name = b"z\x84r".to_vec();
+    unicode.central_name = unicode.name.clone();
+    let path = [&[1][..], &crc32fast::hash(&unicode.name).to_le_bytes(), "żár".as_bytes()].concat();
+    unicode.extra = [&[0x75, 0x70, path.len() as u8, 0][..], &path, &[0, 0]].concat();
+    let file = ZipWriter::of(&[cp437, unicode, ZipFile::stored("grün", b"3")]);
+    assert_eq!(read(&file), all(&[&child("bär", b"1"), &child("żár", b"2"), &child("grün", b"3")]));
+    let nul = read(&ZipWriter::of(&[ZipFile::stored("a.txt\0.exe", b"")]));
+    assert_eq!(nul[0], Said::Anomaly("a NUL in a zip entry's name"));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_passed_over() {
+    let behind = ZipFile::stored("b", b"behind");
+    for (flags, method, reason) in [
+        (1, 0, Reason::Encrypted),
+        (1, 8, Reason::Encrypted),
+        (0x41, 8, Reason::Encrypted),
+        (1, 99, Reason::Encrypted),
+        (0, 14, Reason::Unsupported),
+    ] {
+        for form in FORMS {
+            let file = ZipFile { flags, method, ..ZipFile::stored("a", b"secret PK\x07\x08 secret") };
+            let said = read(&ZipWriter::of(&[file.with(form), behind.clone()]));
+            assert_eq!(said, all(&[&broken("a", b"", reason), &child("b", b"behind")]), "{method} {form:?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_sums_and_sizes() {
+    for form in FORMS {
+        for change in 0..3 {
+            let mut file = ZipFile::deflated("a", b"some content, some content");
+            match change {
+                0 => file.crc ^= 1,
+                1 => file.size += 1,
+                _ => file.compressed.extend_from_slice(b"more"),
+            }
+            let bytes = ZipWriter::of(&[file.with(form), ZipFile::stored("b", b"behind")]);
+            let said = read(&bytes);
+            assert!(complains(&said), "{form:?}, change {change}: {said:?}");
+            assert_eq!(children(&said)[0].1, b"some content, some content");
+            assert_eq!(children(&said).last().unwrap().0, "b", "{form:?}, change {change}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn broken_deflate() {
+    for form in FORMS {
+        let content = prose(9, 400);
+        let mut file = ZipFile::deflated("a", &content).with(form);
+        let middle = file.compressed.len() / 2;
+        file.compressed[middle..middle + 40].fill(0xff);
+        let said = read(&ZipWriter::of(&[file, ZipFile::stored("b", b"behind")]));
+        assert!(said.contains(&Said::Broken(Reason::Damaged)));
+        assert_eq!(children(&said)[1], ("b".into(), b"behind".to_vec()), "{form:?}");
+    }
+}
+
+#[test]
+fn the_directory_disagrees() {
+    let (a, b) = (ZipFile::stored("a", b"1"), ZipFile::stored("b", b"2"));
+    let mut renamed = a.clone();
+    renamed.central_name = b"a.exe".to_vec();
+    let said = read(&ZipWriter::of(&[renamed]));
+    assert_eq!(said, all(&[&child("a", b"1"), &[OTHER_NAMES]]));
+
+    let mut hidden = ZipWriter::default();
+    hidden.add(&a);
+    hidden.add_local(&b);
+    let disagrees = [DISAGREES, DAMAGED];
+    assert_eq!(read(&hidden.finish()), all(&[&child("a", b"1"), &child("b", b"2"), &disagrees]));
+
+    let mut only_there = ZipWriter::default();
+    only_there.add(&a);
+    only_there.add_central(&b, 5);
+    assert_eq!(read(&only_there.finish()), all(&[&child("a", b"1"), &disagrees]));
+
+    let mut elsewhere = ZipWriter::default();
+    elsewhere.add_local(&a);
+    elsewhere.add_central(&a, 1);
+    assert_eq!(read(&elsewhere.finish()), all(&[&child("a", b"1"), &disagrees]));
+
+    let mut two_directories = ZipWriter::of(std::slice::from_ref(&a));
+    let end = two_directories.len() - 6;
+    two_directories[end] ^= 1;
+    assert_eq!(read(&two_directories), all(&[&child("a", b"1"), &disagrees]));
+}
+
+#[test]
+fn overlapping_entries_are_seen_once_and_told() {
+    // The first entry's content, deflated as stored blocks, holds the second entry's header; the directory has both.
+    let inner = ZipFile::deflated("kernel", &prose(2, 3000));
+    let mut quoted = ZipWriter::default();
+    quoted.add_local(&inner);
+    let outer = ZipFile::stored("outer", &quoted.bytes);
+    let mut writer = ZipWriter::default();
+    writer.add(&outer);
+    let offset = writer.bytes.len() - quoted.bytes.len();
+    writer.add_central(&inner, offset as u32);
+    let said = read(&writer.finish());
+    assert_eq!(said, all(&[&child("outer", &quoted.bytes), &[DISAGREES, DAMAGED]]));
+}
+
+#[test]
+fn junk_between_and_behind() {
+    let between = Said::Anomaly("bytes between the entries of a zip file");
+    let behind = Said::Anomaly("bytes behind the end of a zip file");
+    for junk in [&b"x"[..], b"PK", b"PKPK\x03\x03P", &noise(1, 300)] {
+        let mut writer = ZipWriter::default();
+        writer.add(&ZipFile::stored("a", b"1"));
+        writer.bytes.extend_from_slice(junk);
+        writer.add(&ZipFile::stored("b", b"2"));
+        let said = read(&writer.finish());
+        assert_eq!(
+            said,
+            all(&[&child("a", b"1"), std::slice::from_ref(&between), &child("b", b"2")]),
+            "{junk:?}"
+        );
+        let said = read(&[&ZipWriter::of(&[ZipFile::stored("a", b"1")]), junk].concat());
+        assert_eq!(said, all(&[&child("a", b"1"), std::slice::from_ref(&behind)]), "{junk:?}");
+    }
+    let padded = [&ZipWriter::of(&[ZipFile::stored("a", b"1")])[..], b"\r\n\0\0\0\0"].concat();
+    assert_eq!(read(&padded), all(&[&child("a", b"1")]));
+    let one = ZipWriter::of(&[ZipFile::stored("a", b"1")]);
+    assert_eq!(read(&[&one[..], &one].concat()), all(&[&child("a", b"1"), &child("a", b"1")]));
+}
+
+#[test]
+fn a_signed_android_package() {
+    let mut writer = ZipWriter::default();
+    writer.add(&ZipFile::deflated("classes.dex", b"1"));
+    writer.bytes.extend_from_slice(&noise(4, 100));
+    writer.bytes.extend_from_slice(b"APK Sig Block 42");
+    assert_eq!(read(&writer.finish()), all(&[&child("classes.dex", b"1")]));
+}
+
+#[test]
+fn truncated_and_flipped() {
+    let signed = Sizes::InDescriptor { signed: true, wide: false };
+    let mut encrypted = ZipFile::stored("e", b"secret");
+    encrypted.flags = 1;
+    for files in [
+        vec![encrypted, ZipFile::stored("b", b"content")],
+        vec![ZipFile::stored("a", b"content"), ZipFile::deflated("b", &prose(2, 90))],
+        vec![
+            ZipFile::deflated("a", &prose(2, 90)).with(signed),
+            ZipFile::stored("b", b"content").with(signed),
+        ],
+        vec![ZipFile::deflated("a", &prose(2, 90)).with(Sizes::InZip64Extra)],
+    ] {
+        let file = ZipWriter::of(&files);
+        if files[0].flags == 0 {
+            assert_truncation_told(&open, &file, file.len());
+        }
+        assert_flips_told(&open, &file);
+    }
+}
+
+#[test]
+fn deflate_of_nothing() {
+    let mut file = ZipFile::deflated("a", b"");
+    file.compressed.clear();
+    assert_eq!(read(&ZipWriter::of(&[file.clone()])), all(&[&child("a", b"")]));
+    file.size = 1;
+    assert!(complains(&read(&ZipWriter::of(&[file]))));
+    assert!(!deflate(b"").is_empty());
+}
