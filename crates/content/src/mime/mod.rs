@@ -1,7 +1,8 @@
 //! MIME (RFC 5322, 2045 to 2049, 2047, 2231) as a push decoder. Rule: a message is read once, and its parts are its children.
 //!
-//! Read [`decoder`](MimeDecoder) first, then `boundary` (which line divides what), `header` and `field` (what a header
-//! says), `transfer` with `base64` and `quoted_printable` (the bytes of a part), and [`limits`].
+//! Read [`decoder`](MimeDecoder) first, then `boundary` (which line divides what), `header`, `field` and `plan` (what a
+//! header says), `transfer` with `base64`, `quoted_printable` and `uuencoded` (the bytes of a part), and [`limits`].
+//! [`UuencodeDecoder`] is for what people paste into text.
 
 mod base64;
 mod base64_simd;
@@ -16,6 +17,9 @@ mod quoted_printable;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod uuencode;
+mod uuencoded;
 mod words;
 
 pub use decoder::MimeDecoder;
+pub use uuencode::UuencodeDecoder;

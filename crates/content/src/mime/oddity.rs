@@ -49,6 +49,8 @@ oddities! {
     Base64Junk "MIME: base64 with characters that do not belong to it",
     Base64AfterPad "MIME: base64 goes on after its padding",
     Base64PadMisplaced "MIME: base64 with misplaced padding",
+    UuencodedNot "MIME: a body that is said to be uuencoded and is not",
+    UuencodedForeign "MIME: uuencoded data with lines that do not belong to it",
     QuotedMalformed "MIME: malformed quoted-printable",
 }
 

@@ -7,6 +7,7 @@ use super::limits::BOUNDARY_BYTES_MAX;
 use super::oddity::{Oddities, Oddity};
 use super::quoted_printable::QuotedPrintable;
 use super::transfer::Transfer;
+use super::uuencoded::Uuencoded;
 use super::words::decode_words;
 
 /// How a body is read.
@@ -107,11 +108,10 @@ fn shape(media_type: &Parameterised, oddities: &mut Oddities) -> Shape {
 fn transfer(name: &str, oddities: &mut Oddities) -> Transfer {
     match name {
         // Uuencoded bodies carry their own beginning and end, so they are looked for in every text; see `uuencode`.
-        "" | "7bit" | "8bit" | "binary" | "x-uuencode" | "x-uue" | "x-uu" | "uuencode" | "uue" => {
-            Transfer::Identity
-        }
+        "" | "7bit" | "8bit" | "binary" => Transfer::Identity,
         "base64" => Transfer::Base64(Base64::default()),
         "quoted-printable" => Transfer::Quoted(QuotedPrintable::default()),
+        "x-uuencode" | "x-uue" | "x-uu" | "uuencode" | "uue" => Transfer::Uuencoded(Uuencoded::default()),
         _ => bent_transfer(name, oddities),
     }
 }

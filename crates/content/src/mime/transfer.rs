@@ -3,6 +3,7 @@
 use super::base64::{self, Base64};
 use super::oddity::Oddities;
 use super::quoted_printable::{self, QuotedPrintable};
+use super::uuencoded::{self, Uuencoded};
 use crate::decoder::SCRATCH_BYTES_MIN;
 
 /// How the bytes of a part are encoded.
@@ -13,10 +14,13 @@ pub(super) enum Transfer {
     Identity,
     Base64(Base64),
     Quoted(QuotedPrintable),
+    Uuencoded(Uuencoded),
 }
 
 const _: () = assert!(
-    base64::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN && quoted_printable::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
+    base64::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
+        && quoted_printable::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
+        && uuencoded::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
 );
 
 impl Transfer {
@@ -30,6 +34,7 @@ impl Transfer {
             }
             Self::Base64(base64) => base64.decode(input, output),
             Self::Quoted(quoted) => quoted.decode(input, output),
+            Self::Uuencoded(uuencoded) => uuencoded.decode(input, output),
         }
     }
 
@@ -39,6 +44,7 @@ impl Transfer {
             Self::Identity => 0,
             Self::Base64(base64) => base64.finish(output),
             Self::Quoted(quoted) => quoted.finish(output),
+            Self::Uuencoded(uuencoded) => uuencoded.finish(output),
         }
     }
 
@@ -48,6 +54,7 @@ impl Transfer {
             Self::Identity => Oddities::default(),
             Self::Base64(base64) => base64.oddities,
             Self::Quoted(quoted) => quoted.oddities,
+            Self::Uuencoded(uuencoded) => uuencoded.oddities,
         }
     }
 }
