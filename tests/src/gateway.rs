@@ -1,11 +1,12 @@
 //! The gateway as it is built. Rule: the real binary with a real configuration file, never a part of it.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use crate::mail;
+use crate::namespace::Namespace;
 use crate::process::{Running, outcome, run};
 use crate::temporary::{Directory, delivered};
 use crate::wait;
@@ -25,6 +26,17 @@ impl Gateway {
         Self::start("smtp", next_hop, listener_lines, sections)
     }
 
+    /// One SMTP listener on port 2525 of all addresses of a namespace.
+    pub fn smtp_within(namespace: &Namespace, next_hop: &str, listener_lines: &str) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 2525));
+        let (directory, file) = configured("smtp", address, next_hop, listener_lines, "");
+        let mut command = namespace.command(binary());
+        command.arg("serve").arg("--config").arg(file).current_dir(directory.path());
+        let process = Running::start(&mut command, &directory.join("log"));
+        namespace.until_listening(address.port());
+        Self { address, process, directory }
+    }
+
     /// One POP3 listener.
     pub fn pop3(next_hop: &str, listener_lines: &str, sections: &str) -> Self {
         Self::start("pop3", next_hop, listener_lines, sections)
@@ -35,22 +47,11 @@ impl Gateway {
         Self::start("smtp", "maildir:DIRECTORY/maildir", listener_lines, sections)
     }
 
-    /// `DIRECTORY` in the configuration stands for the gateway's own directory; EICAR's signature is loaded from
-    /// `DIRECTORY/databases`, and events go to `DIRECTORY/eve.json`.
     fn start(protocol: &str, next_hop: &str, listener_lines: &str, sections: &str) -> Self {
-        let directory = Directory::new("gateway");
         let address = wait::free_address();
-        directory.write("databases/test.ndb", mail::eicar_database());
-        let configuration = format!(
-            "[[listen]]\nname = \"first\"\nprotocol = \"{protocol}\"\naddress = \"{address}\"\n\
-             next_hop = \"{next_hop}\"\n{listener_lines}\n\
-             [antivirus]\ndatabases = [\"DIRECTORY/databases\"]\n\
-             [events]\neve = \"DIRECTORY/eve.json\"\n{sections}\n"
-        );
-        let configuration = configuration.replace("DIRECTORY", &directory.path().display().to_string());
-        let file = directory.write("lockgate.toml", configuration);
+        let (directory, file) = configured(protocol, address, next_hop, listener_lines, sections);
         let mut command = Command::new(binary());
-        command.arg("serve").arg("--config").arg(&file).current_dir(directory.path());
+        command.arg("serve").arg("--config").arg(file).current_dir(directory.path());
         let mut process = Running::start(&mut command, &directory.join("log"));
         wait::until("the gateway does not listen", || {
             assert!(process.is_alive(), "the gateway ended:\n{}", process.printed());
@@ -94,6 +95,28 @@ impl Gateway {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel counts it");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
+}
+
+/// A configuration in a directory of its own. `DIRECTORY` in what is given stands for it; EICAR's signature is loaded
+/// from `DIRECTORY/databases`, and events go to `DIRECTORY/eve.json`.
+fn configured(
+    protocol: &str,
+    address: SocketAddr,
+    next_hop: &str,
+    listener_lines: &str,
+    sections: &str,
+) -> (Directory, PathBuf) {
+    let directory = Directory::new("gateway");
+    directory.write("databases/test.ndb", mail::eicar_database());
+    let configuration = format!(
+        "[[listen]]\nname = \"first\"\nprotocol = \"{protocol}\"\naddress = \"{address}\"\n\
+         next_hop = \"{next_hop}\"\n{listener_lines}\n\
+         [antivirus]\ndatabases = [\"DIRECTORY/databases\"]\n\
+         [events]\neve = \"DIRECTORY/eve.json\"\n{sections}\n"
+    );
+    let configuration = configuration.replace("DIRECTORY", &directory.path().display().to_string());
+    let file = directory.write("lockgate.toml", configuration);
+    (directory, file)
 }
 
 /// Runs one command of the binary to its end.

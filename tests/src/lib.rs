@@ -5,6 +5,7 @@ pub mod dovecot;
 pub mod fetch;
 pub mod gateway;
 pub mod mail;
+pub mod namespace;
 pub mod postfix;
 pub mod process;
 pub mod sink;

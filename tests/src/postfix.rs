@@ -1,11 +1,12 @@
 //! Postfix with a configuration of the test's own. Rule: the system's own Postfix is not touched.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::dovecot::Dovecot;
+use crate::namespace::Namespace;
 use crate::process::{Running, run};
 use crate::temporary::{Directory, delivered};
 use crate::wait;
@@ -39,6 +40,17 @@ impl Postfix {
 
     /// Starts one there. `DIRECTORY` in lines given stands for its directory.
     pub fn start_at(address: SocketAddr, services: &Services) -> Self {
+        Self::start_on(None, address, services)
+    }
+
+    /// Starts one on port 25 of a namespace.
+    pub fn start_within(namespace: &Namespace, main: &str) -> Self {
+        let main = format!("inet_interfaces = all\n{main}");
+        let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 25));
+        Self::start_on(Some(namespace), address, &Services { main, ..Services::default() })
+    }
+
+    fn start_on(namespace: Option<&Namespace>, address: SocketAddr, services: &Services) -> Self {
         let directory = Directory::new("postfix");
         let path = directory.path().display().to_string();
         let (user, group) = ids_of("postfix");
@@ -60,10 +72,14 @@ impl Postfix {
             + "\n";
         directory.write("etc/master.cf", master.replace("DIRECTORY", &path));
         fs::write(directory.join("log"), "").expect("a log can be written");
-        let mut command = Command::new("postfix");
+        let mut command =
+            namespace.map_or_else(|| Command::new("postfix"), |within| within.command("postfix"));
         command.arg("-c").arg(directory.join("etc")).arg("start-fg");
         let running = Running::start(&mut command, &directory.join("output"));
-        wait::until_listening(address);
+        match namespace {
+            Some(namespace) => namespace.until_listening(address.port()),
+            None => wait::until_listening(address),
+        }
         Self { address, directory, running: Some(running) }
     }
 

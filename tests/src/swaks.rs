@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
+use crate::namespace::Namespace;
 use crate::process::{outcome, printed_by};
 use crate::smtp::dot_stuffed;
 use crate::temporary::Directory;
@@ -18,9 +19,17 @@ pub struct Sent {
 
 /// Sends a mail from ann@example.org to bob@example.org, with whatever other options.
 pub fn send(server: SocketAddr, mail: &[u8], options: &[&str]) -> Sent {
+    send_with(Command::new("swaks"), server, mail, options)
+}
+
+/// The same from within a namespace.
+pub fn send_within(namespace: &Namespace, server: SocketAddr, mail: &[u8]) -> Sent {
+    send_with(namespace.command("swaks"), server, mail, &[])
+}
+
+fn send_with(mut command: Command, server: SocketAddr, mail: &[u8], options: &[&str]) -> Sent {
     let directory = Directory::new("swaks");
     let file = directory.write("mail", dot_stuffed(mail));
-    let mut command = Command::new("swaks");
     command.args(["--server", &server.ip().to_string(), "--port", &server.port().to_string()]);
     command.args(["--from", "ann@example.org", "--to", "bob@example.org", "--ehlo", "client.example.org"]);
     // With its fix-up swaks writes escapes, line ends and dots anew.

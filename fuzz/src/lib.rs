@@ -1,0 +1,50 @@
+//! What the fuzz targets share: how an input is cut. Rule: the same bytes mean the same, however they arrive.
+
+use lockgate_content::trace::{Said, trace};
+use lockgate_content::{Means, open};
+use lockgate_model::{FileType, Pool};
+
+/// The input's first eight bytes say how the rest is cut: seeds, and what the fuzzer makes of them, stay readable.
+pub const CUT_BYTES: usize = 8;
+
+/// The content of an input, and the same in pieces: how long they are goes on as the first bytes say.
+pub fn cut(input: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    let (lengths, content) = input.split_at_checked(CUT_BYTES)?;
+    let mut pieces = Vec::new();
+    let mut rest = content;
+    for length in lengths.iter().cycle() {
+        // Small numbers cut between neighbouring bytes, large ones make pieces of some KiB.
+        let length = match *length {
+            small @ 0..=127 => usize::from(small) + 1,
+            large => (usize::from(large) - 127) * 64,
+        };
+        if rest.len() <= length {
+            pieces.push(rest);
+            break;
+        }
+        let (piece, after) = rest.split_at(length);
+        pieces.push(piece);
+        rest = after;
+    }
+    Some((content, pieces))
+}
+
+/// What a decoder may take besides its own few hundred bytes.
+pub fn means() -> Means {
+    Means { pool: Pool::new(64 << 20), part_held_bytes_max: 8 << 20 }
+}
+
+/// A decoder says the same of an input whole and in pieces.
+pub fn decode(file_type: FileType, input: &[u8]) {
+    let Some((content, pieces)) = cut(input) else { return };
+    let means = means();
+    let whole = said(file_type, &means, [content]);
+    let cut = said(file_type, &means, pieces);
+    assert_eq!(whole, cut);
+    assert_eq!(means.pool.bytes_taken(), 0, "what was held has been given back");
+}
+
+fn said<'a>(file_type: FileType, means: &Means, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+    let mut decoder = open(file_type, means).expect("it is supported").expect("it holds parts");
+    trace(&mut *decoder, chunks)
+}
