@@ -1,4 +1,23 @@
 //! Listeners and the proxies: sockets, TLS and time.
+//!
+//! Read [`server`] first: a connection comes in by [`listener`], is a [`stream`] on one thread, and is served by its
+//! protocol's room until its end. What all connections share is in [`shared`]. Rule: everything that waits has a time
+//! limit, and everything that grows has a bound.
 
+pub mod dial;
+pub mod drain;
 pub mod events;
+pub mod listener;
+pub mod maildir;
+pub mod pop3;
+mod proxy_header;
+mod queue;
+pub mod scratch;
+pub mod server;
 pub mod settings;
+pub mod shared;
+pub mod smtp;
+pub mod stream;
+pub mod tally;
+pub mod tls;
+pub mod turn;

@@ -1,0 +1,143 @@
+//! What all connections share: [`Shared`], and one [`Gate`] for each listener. Rule: read at the start of a session, so
+//! that a reload changes the next one and never one that has begun.
+
+use crate::drain::Drain;
+use crate::settings::{Listener, NextHopTls, Settings, Tls};
+use crate::tally::Tally;
+use crate::tls::{self, TlsError};
+use arc_swap::ArcSwap;
+use lockgate_inspect::{Generation, Pools};
+use lockgate_model::Pool;
+use rustls::{ClientConfig, ServerConfig};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// One listener as it runs: its settings, and what they name, loaded.
+pub struct Gate {
+    /// What was configured.
+    pub settings: Listener,
+    /// TLS towards clients, unless it is off.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// TLS towards the next hop, unless it is off.
+    pub next_hop_tls: Option<Arc<ClientConfig>>,
+}
+
+impl Gate {
+    /// Loads what the settings name.
+    pub fn open(settings: Listener) -> Result<Self, TlsError> {
+        let tls = match (&settings.tls, &settings.certificate) {
+            (Tls::Off, _) => None,
+            (_, Some(certificate)) => Some(tls::server_config(certificate)?),
+            (_, None) => {
+                let reason = format!("listener {:?} has TLS on but no certificate", settings.name);
+                return Err(TlsError { path: PathBuf::new(), reason });
+            }
+        };
+        let roots = settings.next_hop_ca_file.as_deref();
+        let next_hop_tls = match settings.next_hop_tls {
+            NextHopTls::Off => None,
+            NextHopTls::Opportunistic => Some(tls::client_config(crate::settings::Verify::Nothing, None)?),
+            NextHopTls::Required | NextHopTls::Implicit => {
+                Some(tls::client_config(settings.next_hop_tls_verify, roots)?)
+            }
+        };
+        Ok(Self { settings, tls, next_hop_tls })
+    }
+}
+
+/// What all connections share.
+pub struct Shared {
+    /// The listeners, in the order of the configuration.
+    pub gates: ArcSwap<Vec<Arc<Gate>>>,
+    /// The settings that are not a listener's.
+    pub settings: ArcSwap<Settings>,
+    /// What is loaded.
+    pub generation: ArcSwap<Generation>,
+    /// Budgets of the whole process.
+    pub pools: Pools,
+    /// Connections, by client.
+    pub clients: Arc<Tally<IpAddr>>,
+    /// Connections to next hops, by next hop.
+    pub next_hops: Arc<Tally<String>>,
+    /// Whether we are stopping.
+    pub drain: Drain,
+    /// What has happened so far.
+    pub counts: Counts,
+    ids: AtomicU64,
+}
+
+/// What has happened since the start.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Connections accepted.
+    pub accepted: AtomicU64,
+    /// Connections refused, for a limit met.
+    pub refused: AtomicU64,
+}
+
+impl Shared {
+    /// Opens every gate. Nothing listens yet.
+    pub fn new(settings: Settings, generation: Arc<Generation>) -> Result<Arc<Self>, TlsError> {
+        let gates = open_gates(&settings)?;
+        let pools = Pools {
+            hold: Pool::new(settings.hold_pool_bytes),
+            parts: Pool::new(settings.content_pool_bytes),
+        };
+        Ok(Arc::new(Self {
+            gates: ArcSwap::from_pointee(gates),
+            settings: ArcSwap::from_pointee(settings),
+            generation: ArcSwap::new(generation),
+            pools,
+            clients: Arc::default(),
+            next_hops: Arc::default(),
+            drain: Drain::default(),
+            counts: Counts::default(),
+            ids: AtomicU64::new(first_id()),
+        }))
+    }
+
+    /// Takes new settings and a new generation for connections to come. On an error nothing has changed. What cannot
+    /// change while running (addresses, threads, budgets) stays; the names of the listeners it concerns come back.
+    pub fn reload(&self, settings: Settings, generation: Arc<Generation>) -> Result<Vec<String>, TlsError> {
+        let mut wanted = open_gates(&settings)?;
+        let mut gates = Vec::new();
+        let mut unchanged = Vec::new();
+        for running in self.gates.load().iter() {
+            let same = |gate: &Arc<Gate>| {
+                gate.settings.address == running.settings.address
+                    && gate.settings.intercept == running.settings.intercept
+            };
+            match wanted.iter().position(same) {
+                Some(at) => gates.push(wanted.swap_remove(at)),
+                None => {
+                    unchanged.push(running.settings.name.clone());
+                    gates.push(Arc::clone(running));
+                }
+            }
+        }
+        unchanged.extend(wanted.iter().map(|gate| gate.settings.name.clone()));
+        self.gates.store(Arc::new(gates));
+        self.settings.store(Arc::new(settings));
+        self.generation.store(generation);
+        Ok(unchanged)
+    }
+
+    /// A number that no flow or transaction of this process has had, nor one of its predecessor's.
+    pub fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn open_gates(settings: &Settings) -> Result<Vec<Arc<Gate>>, TlsError> {
+    settings.listeners.iter().map(|listener| Gate::open(listener.clone()).map(Arc::new)).collect()
+}
+
+/// Ids begin with the time in microseconds: a process would have to give out a million a second for its successor to
+/// meet one of them.
+fn first_id() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(1)
+}
