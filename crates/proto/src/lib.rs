@@ -7,4 +7,6 @@
 pub mod dotted;
 pub mod line_ends;
 pub mod lines;
+pub mod pop3;
+pub mod proxy_protocol;
 pub mod smtp;
