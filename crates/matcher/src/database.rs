@@ -1,24 +1,18 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Folding, Shape};
-use crate::fragment::{self, Window};
+use crate::blocks::{Blocks, Folding, REACH, Shape};
+use crate::fragment::{self, Census, Window};
+use crate::look::Lens;
 use crate::program::Program;
 use crate::scanner::Scanner;
-use crate::segment::{Case, Link};
-use crate::set::{Anchor, PatternSet};
+use crate::segment::{Case, LOOKBACK_MAX, Link, Piece};
+use crate::set::{Anchor, Pattern, PatternSet};
 use std::collections::BTreeMap;
 
-/// The shapes that windows are searched in, the fastest first.
-const SHAPES: [Shape; 8] = [
-    Shape { stride: 8, block: 4, reach: 4 },
-    Shape { stride: 8, block: 4, reach: 0 },
-    Shape { stride: 7, block: 4, reach: 0 },
-    Shape { stride: 3, block: 4, reach: 0 },
-    Shape { stride: 1, block: 4, reach: 0 },
-    Shape { stride: 2, block: 2, reach: 0 },
-    Shape { stride: 1, block: 2, reach: 0 },
-    Shape { stride: 1, block: 1, reach: 0 },
-];
+/// The length of a block, where a segment has so many fixed bytes.
+const BLOCK: u32 = 4;
+/// The furthest stride.
+const STRIDE_MAX: u32 = Lens::STRIDE_MAX;
 /// Patterns anchored before one of these offsets are searched there only.
 const PROLOGUES: [u64; 2] = [4096, 65_536];
 
@@ -57,38 +51,40 @@ impl Database {
     pub(crate) fn new(set: PatternSet) -> Self {
         let PatternSet { mut program, patterns, .. } = set;
         program.shrink();
-        let mut segments = Vec::new();
-        let mut windows: BTreeMap<(Shape, Folding, u64), Vec<(u32, Window)>> = BTreeMap::new();
-        let mut tail_bytes = 0;
+        let plan = Plan::new(&patterns);
         let pattern_count = patterns.len();
-        for (pattern, cut) in patterns.into_iter().enumerate() {
-            for (at, piece) in cut.pieces.into_iter().enumerate() {
-                let Some((shape, window)) = shaped(&piece.fragments) else { continue };
-                let (rank, anchor) =
-                    if at == 0 { (Rank::First, cut.anchor) } else { (Rank::Follower, Anchor::Anywhere) };
-                let lookback = window.prefix_min + window.prefix_width + window.bytes.len() as u32;
-                tail_bytes = tail_bytes.max(piece.atom_bytes_max as usize).max(lookback as usize + 1);
-                let folding = if cut.case == Case::Insensitive { Folding::Ascii } else { Folding::None };
-                let segment = segments.len() as u32;
-                segments.push(Segment {
-                    pattern: pattern as u32,
+        let mut database = Database {
+            program,
+            segments: Vec::new(),
+            groups: Vec::new(),
+            tail_bytes: 0,
+            patterns: pattern_count,
+        };
+        let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
+        for (number, pattern) in patterns.into_iter().enumerate() {
+            for (at, piece) in pattern.pieces.iter().enumerate() {
+                let anchor = if at == 0 { pattern.anchor } else { Anchor::Anywhere };
+                let Some((shape, window)) = plan.window(piece, pattern.case, anchor) else { continue };
+                let segment = Segment {
+                    pattern: number as u32,
                     atoms: piece.atoms,
-                    rank,
+                    rank: if at == 0 { Rank::First } else { Rank::Follower },
                     link: piece.link,
                     prefix_min: window.prefix_min,
                     prefix_width: window.prefix_width,
                     length_max: piece.length_max,
                     anchor,
-                });
-                windows.entry((shape, folding, until(anchor, lookback))).or_default().push((segment, window));
+                };
+                // The byte before the start counts too: it may have to be an edge.
+                let lookback = window.prefix_min + window.prefix_width + window.bytes.len() as u32 + 1;
+                database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
+                windows.entry(shape).or_default().push((database.segments.len() as u32, window));
+                database.segments.push(segment);
             }
         }
-        segments.shrink_to_fit();
-        let groups = windows
-            .into_iter()
-            .map(|((shape, folding, until), windows)| Blocks::new(shape, folding, until, &windows))
-            .collect();
-        Database { program, segments, groups, tail_bytes, patterns: pattern_count }
+        database.segments.shrink_to_fit();
+        database.groups = windows.iter().map(|(shape, windows)| Blocks::new(*shape, windows)).collect();
+        database
     }
 
     /// The state of a stream that begins.
@@ -119,20 +115,59 @@ impl Database {
     }
 }
 
-/// The fastest shape that a segment has a window for.
-fn shaped(fragments: &[crate::segment::Fragment]) -> Option<(Shape, Window)> {
-    let longest = fragment::length_max(fragments);
-    let shape = SHAPES.into_iter().find(|shape| shape.window_length() <= longest)?;
-    let window = fragment::choose(fragments, shape.window_length(), shape.block as usize)?;
-    Some((shape, window))
+/// Which shape each segment is searched in: chosen for all of them together.
+struct Plan {
+    census: Census,
+    /// The stride of each group of blocks of four.
+    strides: BTreeMap<(Folding, u64), u32>,
+}
+
+impl Plan {
+    fn new(patterns: &[Pattern]) -> Self {
+        let mut plan = Plan { census: Census::new(), strides: BTreeMap::new() };
+        for pattern in patterns {
+            for (at, piece) in pattern.pieces.iter().enumerate() {
+                let anchor = if at == 0 { pattern.anchor } else { Anchor::Anywhere };
+                plan.census.count(&piece.fragments);
+                let length = fragment::length_max(&piece.fragments) as u32;
+                if length >= BLOCK {
+                    // A pass more costs as much as the looks it takes, so one pass with the stride that the shortest
+                    // allows is cheaper than two.
+                    let stride =
+                        plan.strides.entry((folding(pattern.case), until(anchor))).or_insert(STRIDE_MAX);
+                    *stride = (*stride).min(length - BLOCK + 1);
+                }
+            }
+        }
+        plan
+    }
+
+    fn window(&self, piece: &Piece, case: Case, anchor: Anchor) -> Option<(Shape, Window)> {
+        let (folding, until) = (folding(case), until(anchor));
+        let longest = fragment::length_max(&piece.fragments);
+        let block = BLOCK.min(longest as u32);
+        let stride = if block == BLOCK { *self.strides.get(&(folding, until))? } else { 1 };
+        let shape = Shape { stride, block, folding, until };
+        let reach = if block == BLOCK && longest >= shape.window_length() + REACH { REACH } else { 0 };
+        let window =
+            fragment::choose(&piece.fragments, shape.window_length() + reach, block as usize, &self.census)?;
+        Some((shape, window))
+    }
+}
+
+fn folding(case: Case) -> Folding {
+    match case {
+        Case::Sensitive => Folding::None,
+        Case::Insensitive => Folding::Ascii,
+    }
 }
 
 /// Up to where windows of a pattern with this anchor are searched for.
-fn until(anchor: Anchor, lookback: u32) -> u64 {
+fn until(anchor: Anchor) -> u64 {
     match anchor {
         Anchor::Anywhere => u64::MAX,
         Anchor::Within { last, .. } => {
-            let end = last.saturating_add(u64::from(lookback));
+            let end = last.saturating_add(u64::from(LOOKBACK_MAX));
             PROLOGUES.into_iter().find(|prologue| end <= *prologue).unwrap_or(u64::MAX)
         }
     }

@@ -2,12 +2,47 @@
 
 use crate::segment::{Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX};
 
-/// A window of a segment: `length` bytes in a row, from which blocks are taken.
+/// Bytes in a row of a segment, from which blocks are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
+    /// The least distance from the segment's start …
     pub prefix_min: u32,
+    /// … and how much more it may be.
     pub prefix_width: u32,
     pub bytes: Vec<u8>,
+}
+
+/// How often each block stands in the patterns themselves: a block that many share tells them apart badly.
+pub(crate) struct Census {
+    counts: Vec<u8>,
+}
+
+const CENSUS_BITS: u32 = 18;
+
+impl Census {
+    pub fn new() -> Self {
+        Census { counts: vec![0; 1 << CENSUS_BITS] }
+    }
+
+    /// Counts the blocks of a segment.
+    pub fn count(&mut self, fragments: &[Fragment]) {
+        for fragment in fragments {
+            for block in fragment.bytes[..usable(fragment)].windows(4) {
+                let count = &mut self.counts[slot(block)];
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
+    /// The logarithm of how often, in eighths of a bit.
+    fn commonness(&self, block: &[u8]) -> u32 {
+        self.counts[slot(block)].max(1).ilog2() * 8
+    }
+}
+
+fn slot(block: &[u8]) -> usize {
+    let word = block.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
+    (word.wrapping_mul(0x9e37_79b1) >> (32 - CENSUS_BITS)) as usize
 }
 
 /// The longest run of bytes that can be searched for.
@@ -15,26 +50,27 @@ pub(crate) fn length_max(fragments: &[Fragment]) -> usize {
     fragments.iter().map(usable).max().unwrap_or(0)
 }
 
-/// The best window of this length; there must be one.
-pub(crate) fn choose(fragments: &[Fragment], length: usize, block: usize) -> Option<Window> {
-    let mut best: Option<(u32, Window)> = None;
+/// The best window of this length, the earliest of equals; there is one if the length is at most [`length_max`].
+pub(crate) fn choose(fragments: &[Fragment], length: usize, block: usize, census: &Census) -> Option<Window> {
+    let mut best: Option<(u32, &Fragment, usize)> = None;
+    let mut rarities = Vec::new();
     for fragment in fragments {
         let bytes = &fragment.bytes[..usable(fragment)];
-        for (at, window) in bytes.windows(length).enumerate() {
-            let rarity = rarity(window, block);
-            if best.as_ref().is_none_or(|(most, _)| rarity > *most) {
-                best = Some((
-                    rarity,
-                    Window {
-                        prefix_min: fragment.prefix_min + at as u32,
-                        prefix_width: fragment.prefix_width,
-                        bytes: window.to_vec(),
-                    },
-                ));
+        rarities.clear();
+        rarities.extend(bytes.windows(block).map(|block| rarity(block, census)));
+        for (at, window) in rarities.windows(length + 1 - block).enumerate() {
+            // A window is as common as its commonest block.
+            let rarity = window.iter().copied().min().unwrap_or(0);
+            if best.is_none_or(|(most, _, _)| rarity > most) {
+                best = Some((rarity, fragment, at));
             }
         }
     }
-    best.map(|(_, window)| window)
+    best.map(|(_, fragment, at)| Window {
+        prefix_min: fragment.prefix_min + at as u32,
+        prefix_width: fragment.prefix_width,
+        bytes: fragment.bytes[at..at + length].to_vec(),
+    })
 }
 
 /// How many bytes of a fragment are near enough to the segment's start.
@@ -42,26 +78,20 @@ fn usable(fragment: &Fragment) -> usize {
     if fragment.prefix_width > PREFIX_WIDTH_MAX {
         return 0;
     }
-    let room = LOOKBACK_MAX.saturating_sub(fragment.prefix_min + fragment.prefix_width) as usize;
-    fragment.bytes.len().min(room)
+    let prefix_max = fragment.prefix_min.saturating_add(fragment.prefix_width);
+    fragment.bytes.len().min(LOOKBACK_MAX.saturating_sub(prefix_max) as usize)
 }
 
-/// The rarity of a window's commonest block, in eighths of a bit.
-fn rarity(window: &[u8], block: usize) -> u32 {
-    window.windows(block).map(block_rarity).min().unwrap_or(0)
-}
-
-fn block_rarity(block: &[u8]) -> u32 {
+/// How rare a block is, in eighths of a bit.
+fn rarity(block: &[u8], census: &Census) -> u32 {
     let mut before = None;
     let mut sum = 0;
     for &byte in block {
-        sum += match before {
-            Some(before) if before == byte => 8,
-            _ => byte_rarity(byte),
-        };
+        // A byte likes to stand beside its like: fillings, rulers, tables.
+        sum += if before == Some(byte) { 8 } else { byte_rarity(byte) };
         before = Some(byte);
     }
-    sum
+    if block.len() == 4 { sum.saturating_sub(census.commonness(block)) } else { sum }
 }
 
 /// Rough figures for programs, text and base64 together.

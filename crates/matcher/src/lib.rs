@@ -24,6 +24,7 @@ mod blocks;
 mod database;
 mod fragment;
 mod links;
+mod look;
 mod program;
 mod scanner;
 mod segment;

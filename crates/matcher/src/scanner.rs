@@ -8,7 +8,6 @@ use crate::segment::Link;
 use crate::set::PatternId;
 use crate::view::{More, View};
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 /// A larger chunk is scanned in pieces of this size, so that what is found in one go is bounded.
 const PIECE_BYTES: usize = 64 << 10;
@@ -83,10 +82,7 @@ impl Scanner {
         let found = &mut self.found;
         found.resume(database, &view);
         for group in &database.groups {
-            group.search(&view, self.offset, &mut |candidate| {
-                found.candidate(database, candidate, &view);
-                ControlFlow::Continue(())
-            });
+            group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
         }
         found.report(database, on_match);
         self.offset = view.end();
