@@ -30,7 +30,7 @@ pub struct Released<'a> {
     chunk: &'a [u8],
 }
 
-impl<'a> Released<'a> {
+impl Released<'_> {
     /// How many bytes these are.
     pub fn bytes(&self) -> usize {
         self.held.iter().map(Vec::len).sum::<usize>() + self.chunk.len()
@@ -39,6 +39,14 @@ impl<'a> Released<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.chunk.is_empty() && self.held.iter().all(Vec::is_empty)
+    }
+
+    /// The same, without the chunk's borrow: its bytes are copied.
+    pub fn into_owned(mut self) -> Released<'static> {
+        if !self.chunk.is_empty() {
+            self.held.push_back(self.chunk.to_vec());
+        }
+        Released { held: self.held, chunk: &[] }
     }
 
     /// The slices, in order.

@@ -2,6 +2,7 @@
 //! that a reload changes the next one and never one that has begun.
 
 use crate::drain::Drain;
+use crate::events::Events;
 use crate::settings::{Listener, NextHopTls, Settings, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
@@ -66,6 +67,8 @@ pub struct Shared {
     pub drain: Drain,
     /// What has happened so far.
     pub counts: Counts,
+    /// Where events go.
+    pub events: ArcSwap<Events>,
     ids: AtomicU64,
 }
 
@@ -95,6 +98,7 @@ impl Shared {
             next_hops: Arc::default(),
             drain: Drain::default(),
             counts: Counts::default(),
+            events: ArcSwap::from_pointee(Events::nowhere()),
             ids: AtomicU64::new(first_id()),
         }))
     }

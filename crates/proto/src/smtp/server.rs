@@ -316,6 +316,13 @@ impl Session {
         };
     }
 
+    /// The recipient is to come in a mail of its own (452 4.5.3): no error of the client.
+    pub fn put_off(&mut self) {
+        if self.state == State::AwaitRcpt {
+            self.state = State::ExpectRcpt;
+        }
+    }
+
     /// A line that is none; the answer.
     pub fn bad_line(&mut self, why: BadLine) -> Action {
         self.refuse(500, "5.5.2", why.text())

@@ -1,4 +1,4 @@
-//! Times as Suricata writes them: `2026-11-21T02:40:19.123456+0000`. Rule: always UTC.
+//! Times as Suricata writes them: `2026-11-21T02:40:19.123456+0000`, and as mail does. Rule: always UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,19 @@ pub fn of(time: SystemTime) -> String {
     let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
     let micros = since.subsec_micros();
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}+0000")
+}
+
+/// A moment as RFC 5322 section 3.3 writes it: `Sat, 21 Nov 2026 02:40:19 +0000`.
+pub fn of_mail(time: SystemTime) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (year, month, day) = civil(seconds / DAY);
+    let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
+    // 1970-01-01 was a Thursday.
+    let (weekday, month) = (DAYS[(seconds / DAY % 7) as usize], MONTHS[(month as usize - 1) % 12]);
+    format!("{weekday}, {day} {month} {year} {hour:02}:{minute:02}:{second:02} +0000")
 }
 
 /// The day since 1970-01-01 in the Gregorian calendar: years begin in March, so that the leap day is the last
@@ -33,6 +46,15 @@ fn civil(days: u64) -> (u64, u64, u64) {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn mail_has_its_own_form() {
+        for (seconds, expected) in
+            [(0, "Thu, 1 Jan 1970 00:00:00 +0000"), (1_795_228_819, "Sat, 21 Nov 2026 02:40:19 +0000")]
+        {
+            assert_eq!(of_mail(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+        }
+    }
 
     #[test]
     fn known_moments() {

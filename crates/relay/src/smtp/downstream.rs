@@ -32,6 +32,8 @@ pub enum Over {
     Silent,
     /// The gateway is shutting down.
     Draining,
+    /// Its last reply has been said.
+    Said,
 }
 
 impl From<io::Error> for Over {
@@ -90,6 +92,32 @@ impl Downstream {
                 _ => Read::Part,
             })
         })
+    }
+
+    /// One frame, for who only wants to see what it is; `None` where there was no whole one.
+    pub async fn frame<R>(
+        &mut self,
+        patience: Duration,
+        look: impl Fn(&Frame<'_>) -> R,
+    ) -> Result<Option<R>, Over> {
+        let seen = with_scratch(|scratch| {
+            let count = match self.accepted.stream.try_read(scratch)? {
+                ReadOutcome::Bytes(count) => count,
+                ReadOutcome::WouldBlock => 0,
+                ReadOutcome::End => return Err(Over::Gone),
+            };
+            let step = self.receiver.step(&scratch[..count]);
+            self.accepted.stream.unread(&scratch[step.consumed..count]);
+            Ok(if step.frame == Frame::NeedInput { None } else { Some(look(&step.frame)) })
+        })?;
+        if seen.is_none() {
+            let wait = async {
+                self.accepted.stream.flush().await?;
+                self.accepted.stream.readable().await
+            };
+            tokio::time::timeout(patience, wait).await.map_err(|_| Over::Silent)??;
+        }
+        Ok(seen)
     }
 
     /// Sends what is queued, within a time.

@@ -96,7 +96,12 @@ async fn start_tls(hop: &mut NextHop, accepted: &Accepted) -> Result<(), Trouble
 }
 
 /// XCLIENT changes whom the next hop judges; XFORWARD only what it writes into its log.
-async fn introduce(hop: &mut NextHop, accepted: &Accepted, client: &Client, name: &str) -> Result<(), Trouble> {
+async fn introduce(
+    hop: &mut NextHop,
+    accepted: &Accepted,
+    client: &Client,
+    name: &str,
+) -> Result<(), Trouble> {
     let settings = &accepted.gate.settings;
     let has_xclient = !hop.capabilities.xclient().is_empty();
     let has_xforward = !hop.capabilities.xforward().is_empty();
@@ -110,8 +115,12 @@ async fn introduce(hop: &mut NextHop, accepted: &Accepted, client: &Client, name
         ClientAddress::Xforward | ClientAddress::Auto if has_xforward => {
             tell(hop, accepted, "XFORWARD", client).await
         }
-        ClientAddress::Xclient => Err(Trouble::Unavailable("it does not offer XCLIENT, which is configured".into())),
-        ClientAddress::Xforward => Err(Trouble::Unavailable("it does not offer XFORWARD, which is configured".into())),
+        ClientAddress::Xclient => {
+            Err(Trouble::Unavailable("it does not offer XCLIENT, which is configured".into()))
+        }
+        ClientAddress::Xforward => {
+            Err(Trouble::Unavailable("it does not offer XFORWARD, which is configured".into()))
+        }
         ClientAddress::Auto | ClientAddress::ProxyV1 | ClientAddress::ProxyV2 | ClientAddress::None => Ok(()),
     }
 }

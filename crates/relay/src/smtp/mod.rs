@@ -1,12 +1,30 @@
-//! SMTP.
+//! The SMTP proxy: one client's [`session`], from its greeting to its end. Rule: a file for each thing it talks to.
+//!
+//! [`downstream`] is the client, [`next_hop`] the server (dialled and told who comes by `introduce`), [`envelope`] says
+//! who may write to whom, [`content`] reads a mail and has it inspected, [`transfer`] carries it on, and [`replies`] is
+//! what the client is told. The commands themselves are `lockgate_proto::smtp`.
+
+pub mod content;
+pub mod downstream;
+pub mod envelope;
+mod identity;
+mod introduce;
+mod known;
+mod mail;
+pub mod next_hop;
+pub mod replies;
+pub mod session;
+mod trace;
+pub mod transfer;
 
 use crate::listener::Accepted;
 use crate::shared::Shared;
+use session::Session;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Serves one connection.
-pub async fn serve(mut accepted: Accepted, _shared: Arc<Shared>) {
-    let _ = accepted.stream.write(b"421 4.3.2 not in service\r\n");
-    accepted.stream.close(Duration::from_secs(2)).await;
+pub async fn serve(accepted: Accepted, shared: Arc<Shared>) {
+    let mut session = Session::new(accepted, shared);
+    let over = session.run().await;
+    session.end(over).await;
 }

@@ -36,6 +36,16 @@ impl Trouble {
     }
 }
 
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Crowded => f.write_str("too many connections to it"),
+            Self::Unavailable(why) | Self::Lost(why) => f.write_str(why),
+            Self::Refused(reply) => write!(f, "{reply}"),
+        }
+    }
+}
+
 impl From<DialError> for Trouble {
     fn from(error: DialError) -> Self {
         match error {

@@ -42,7 +42,11 @@ pub fn identity_lost() -> Reply {
 
 /// A recipient that the gateway may not relay to.
 pub fn relaying_denied(address: &str) -> Reply {
-    Reply::new(550, "5.7.1", &format!("<{address}>: relaying denied; this gateway takes mail for its own domains only"))
+    Reply::new(
+        550,
+        "5.7.1",
+        &format!("<{address}>: relaying denied; this gateway takes mail for its own domains only"),
+    )
 }
 
 /// A recipient whose policy is not that of the first one.
@@ -76,11 +80,15 @@ pub fn judged(judgement: &Judgement, id: TransactionId) -> Option<Reply> {
     let because = because(judgement);
     match judgement.verdict {
         Verdict::Pass | Verdict::Tag => None,
-        Verdict::Quarantine => Some(Reply::new(250, "2.7.1", &format!("kept in quarantine: {because} [{id}]"))),
+        Verdict::Quarantine => {
+            Some(Reply::new(250, "2.7.1", &format!("kept in quarantine: {because} [{id}]")))
+        }
         Verdict::Defer if judgement.is_ours => {
             Some(Reply::new(451, "4.3.2", &format!("not inspected yet: {because}; try again later [{id}]")))
         }
-        Verdict::Defer => Some(Reply::new(451, "4.7.1", &format!("deferred: {because}; try again later [{id}]"))),
+        Verdict::Defer => {
+            Some(Reply::new(451, "4.7.1", &format!("deferred: {because}; try again later [{id}]")))
+        }
         Verdict::Reject => Some(Reply::new(550, "5.7.1", &format!("refused: {because} [{id}]"))),
     }
 }

@@ -62,7 +62,9 @@ impl Transfer {
     pub fn new(destination: &Destination, chunking: crate::settings::Switch, prefix: Vec<u8>) -> Self {
         let way = match destination {
             Destination::Maildir(_) => Way::File(None),
-            Destination::Server(hop) if chunking.is_on() && hop.capabilities.has(Extension::Chunking) => Way::Chunks,
+            Destination::Server(hop) if chunking.is_on() && hop.capabilities.has(Extension::Chunking) => {
+                Way::Chunks
+            }
             Destination::Server(_) => Way::Data,
         };
         Self { way, prefix, waiting: Vec::new() }
@@ -170,7 +172,9 @@ impl Transfer {
         timeouts: &Timeouts,
     ) -> (Reply, After) {
         let hop = match destination {
-            Destination::Maildir(maildir) => return (self.commit_to_file(&rest, maildir).await, After::Usable),
+            Destination::Maildir(maildir) => {
+                return (self.commit_to_file(&rest, maildir).await, After::Usable);
+            }
             Destination::Server(hop) => hop,
         };
         match self.commit_to_server(rest, hop, timeouts).await {
