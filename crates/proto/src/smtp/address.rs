@@ -123,6 +123,21 @@ impl Address {
         self.local_part().contains(['%', '!', '@', ':'])
     }
 
+    /// Whether it is one of these domains' own, so that a next hop which trusts the gateway keeps it: an entry
+    /// `example.com` stands for that domain alone, `.example.com` for those under it. An address that is routed is
+    /// nobody's. `postmaster` alone is the next hop's (RFC 5321 section 4.5.1), another local part alone is not:
+    /// what is appended to it is not known here.
+    pub fn belongs_to<S: AsRef<str>>(&self, domains: &[S]) -> bool {
+        if self.is_routed() {
+            return false;
+        }
+        let Some(domain) = self.domain() else { return self.text.eq_ignore_ascii_case("postmaster") };
+        domains.iter().map(|entry| entry.as_ref().to_lowercase()).any(|entry| {
+            let is_under = entry.starts_with('.') && entry.len() > 1 && domain.ends_with(&entry);
+            domain == entry.strip_suffix('.').unwrap_or(&entry) || is_under && domain.len() > entry.len()
+        })
+    }
+
     /// Whether it needs SMTPUTF8 (RFC 6531).
     pub fn is_international(&self) -> bool {
         !self.text.is_ascii()
@@ -253,6 +268,40 @@ mod tests {
             assert_eq!(rest, "");
         }
         assert_eq!(Path::parse("<> SIZE=1").expect("null"), (Path::Null, " SIZE=1"));
+    }
+
+    #[test]
+    fn only_what_a_domain_keeps_belongs_to_it() {
+        let domains = ["Example.com", ".example.org", "[192.0.2.1]"];
+        let cases = [
+            ("a@example.com", true),
+            ("a@EXAMPLE.COM.", true),
+            ("postmaster", true),
+            ("a@sub.example.org", true),
+            ("a@b.sub.example.org", true),
+            ("a@[192.0.2.1]", true),
+            ("a@sub.example.com", false),
+            ("a@example.org", false),
+            ("a@badexample.org", false),
+            ("a@badexample.com", false),
+            ("a@example.com.evil", false),
+            ("a@[192.0.2.2]", false),
+            ("a", false),
+            ("evil%other@example.com", false),
+            ("other!evil@example.com", false),
+            ("\"evil@other\"@example.com", false),
+            ("\"other!evil\"@example.com", false),
+            ("\"other:evil\"@example.com", false),
+            ("postmaster%other", false),
+        ];
+        for (text, expected) in cases {
+            let address = Address::parse(text).expect(text);
+            assert_eq!(address.belongs_to(&domains), expected, "{text}");
+        }
+        let (_, rest) = Path::parse("<@example.com:a@other>").expect("a route");
+        assert_eq!(rest, "");
+        assert!(!Address::parse("a@other").expect("an address").belongs_to(&domains));
+        assert!(!Address::parse("a@other").expect("an address").belongs_to(&["", "."]));
     }
 
     #[test]

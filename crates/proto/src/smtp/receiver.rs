@@ -42,8 +42,8 @@ pub enum Frame<'a> {
     /// The mail (DATA) or the chunk (BDAT) has ended; commands are awaited again.
     EndOfContent,
     /// The mail must be refused: answer 550 at its end. What follows, up to the true end, is swallowed here, so
-    /// that nothing of it is taken for a command: no `Content` follows, only `EndOfContent`. A client that closes its
-    /// mail with LF alone never comes to that end; it runs into the caller's time limit or is closed at once.
+    /// that nothing of it is taken for a command: no `Content` follows, only `EndOfContent`. A client that ends its
+    /// mail with LF . LF never comes to that end: where nothing has come for a few seconds, answer and close.
     Refused(Refusal),
 }
 

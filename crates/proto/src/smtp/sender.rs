@@ -91,6 +91,14 @@ pub fn bdat_line(bytes: u64, last: Last) -> Vec<u8> {
     }
 }
 
+/// `AUTH mechanism [initial]`, as the client gave it.
+pub fn auth_line(mechanism: &str, initial: Option<&str>) -> Vec<u8> {
+    match initial {
+        Some(initial) => format!("AUTH {mechanism} {initial}\r\n").into_bytes(),
+        None => format!("AUTH {mechanism}\r\n").into_bytes(),
+    }
+}
+
 /// What becomes of a mail that the next hop has not announced to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EightBit {

@@ -18,7 +18,8 @@ pub struct Rules {
     pub recipients_max: u32,
     /// Mails in one session; one more gets 421.
     pub mails_max: u32,
-    /// Commands refused, by us or the next hop, in one session; one more closes it with 421.
+    /// Commands and mails refused, by us or the next hop, since the last mail accepted; one more command refused by us
+    /// closes the session with 421.
     pub errors_max: u32,
     /// Commands in a row that bring no mail forward; one more closes the session with 421.
     pub idle_commands_max: u32,
@@ -297,6 +298,7 @@ impl Session {
             State::AwaitData => State::InData,
             State::InData | State::InChunk(Last::Yes) => {
                 self.idle_commands = 0;
+                self.errors = 0;
                 self.end_mail()
             }
             State::InChunk(Last::No) => State::ExpectChunk,
