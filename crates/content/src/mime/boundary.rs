@@ -1,6 +1,6 @@
 //! The boundaries of the multiparts that are open, and which of them a line is. Rule: no body bytes are kept here.
 
-use super::limits::BOUNDARY_BYTES_MAX;
+use super::limits::{BOUNDARIES_MAX, BOUNDARY_BYTES_MAX};
 
 /// The multiparts that are open, the outermost first.
 #[derive(Debug, Default)]
@@ -11,7 +11,8 @@ pub(super) struct Stack {
 /// One open multipart.
 #[derive(Debug)]
 pub(super) struct Multipart {
-    boundary: Box<[u8]>,
+    /// Most have one. Others that some reader may go by are matched as well, so that no part hides behind the choice.
+    boundaries: Vec<Box<[u8]>>,
     /// How many of its parts have begun.
     pub parts: u32,
     /// Its end was seen: what follows is its epilogue.
@@ -45,6 +46,13 @@ pub(super) enum Rest {
     Blank,
 }
 
+impl Multipart {
+    /// Whether its end is missing. What has no boundary has no end either.
+    fn is_unended(&self) -> bool {
+        !self.is_ended && !self.boundaries.is_empty()
+    }
+}
+
 impl Stack {
     pub(super) fn depth(&self) -> usize {
         self.open.len()
@@ -54,18 +62,37 @@ impl Stack {
         self.open.is_empty()
     }
 
-    /// Opens a multipart; `false` where another with that boundary is open.
-    pub(super) fn push(&mut self, boundary: &[u8], is_digest: bool) -> bool {
-        // It must not end with white space (RFC 2046 section 5.1.1), which mail programs strip from the line.
-        let boundary: Box<[u8]> = boundary[..boundary.len().min(BOUNDARY_BYTES_MAX)].trim_ascii_end().into();
-        let is_new = self.open.iter().all(|other| other.boundary != boundary);
-        self.open.push(Multipart { boundary, parts: 0, is_ended: false, is_digest });
+    /// Opens a multipart; `false` where another with one of its boundaries is open.
+    pub(super) fn push(&mut self, boundaries: &[Vec<u8>], is_digest: bool) -> bool {
+        let boundaries: Vec<Box<[u8]>> = boundaries.iter().map(|boundary| bounded(boundary)).collect();
+        let is_new =
+            self.open.iter().flat_map(|open| &open.boundaries).all(|other| !boundaries.contains(other));
+        self.open.push(Multipart { boundaries, parts: 0, is_ended: false, is_digest });
         is_new
+    }
+
+    /// The innermost multipart has another boundary; `false` where it has too many.
+    pub(super) fn add(&mut self, boundary: &[u8]) -> bool {
+        match self.open.last_mut() {
+            Some(multipart) if multipart.boundaries.len() < BOUNDARIES_MAX => {
+                multipart.boundaries.push(bounded(boundary));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// All boundaries, with the level of each.
+    fn boundaries(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.open
+            .iter()
+            .enumerate()
+            .flat_map(|(level, open)| open.boundaries.iter().map(move |b| (level, &**b)))
     }
 
     /// Closes all multiparts inside of that level; `true` if one of them had not come to its end.
     pub(super) fn truncate(&mut self, level: usize) -> bool {
-        let is_cut = self.open.iter().skip(level + 1).any(|multipart| !multipart.is_ended);
+        let is_cut = self.open.iter().skip(level + 1).any(Multipart::is_unended);
         self.open.truncate(level + 1);
         is_cut
     }
@@ -82,7 +109,7 @@ impl Stack {
 
     /// Whether one has not come to its end.
     pub(super) fn has_unended(&self) -> bool {
-        self.open.iter().any(|multipart| !multipart.is_ended)
+        self.open.iter().any(Multipart::is_unended)
     }
 
     /// The section number of the part that is open, as IMAP counts (RFC 3501 section 6.4.5): `1.2`. `levels` says
@@ -95,7 +122,7 @@ impl Stack {
     /// How many bytes after the two hyphens of a line, given in two pieces, could be the beginning of a delimiter.
     pub(super) fn prefix(&self, line: [&[u8]; 2]) -> Prefix {
         let mut longest = 0;
-        for boundary in self.open.iter().map(|multipart| &multipart.boundary) {
+        for (_, boundary) in self.boundaries() {
             let length = common(boundary, line);
             if length == boundary.len() {
                 return Prefix::Whole;
@@ -108,17 +135,15 @@ impl Stack {
     /// What a whole line says, its two hyphens and its line end taken off. Of several that it could be, a clean line
     /// goes before one with junk, then the longest boundary, then the innermost multipart.
     pub(super) fn delimiter(&self, line: &[u8]) -> Option<Delimiter> {
-        self.open
-            .iter()
-            .enumerate()
-            .filter_map(|(level, multipart)| {
-                let rest = line.strip_prefix(&*multipart.boundary)?;
+        self.boundaries()
+            .filter_map(|(level, boundary)| {
+                let rest = line.strip_prefix(boundary)?;
                 let (kind, rest) =
                     rest.strip_prefix(b"--").map_or((Kind::Part, rest), |rest| (Kind::End, rest));
                 let rest = if rest.iter().all(u8::is_ascii_whitespace) { Rest::Blank } else { Rest::Junk };
                 // An empty boundary would match each line that begins with two hyphens.
-                let is_matched = rest == Rest::Blank || !multipart.boundary.is_empty();
-                is_matched.then_some((rest, multipart.boundary.len(), level, kind))
+                let is_matched = rest == Rest::Blank || !boundary.is_empty();
+                is_matched.then_some((rest, boundary.len(), level, kind))
             })
             .max_by_key(|(rest, length, level, _)| (*rest, *length, *level))
             .map(|(rest, _, level, kind)| Delimiter { level, kind, rest })
@@ -134,6 +159,11 @@ pub(super) enum Prefix {
     Part(usize),
 }
 
+/// A boundary must not end with white space (RFC 2046 section 5.1.1), which mail programs strip from the line.
+fn bounded(boundary: &[u8]) -> Box<[u8]> {
+    boundary[..boundary.len().min(BOUNDARY_BYTES_MAX)].trim_ascii_end().into()
+}
+
 fn common(boundary: &[u8], [first, second]: [&[u8]; 2]) -> usize {
     let line = first.iter().chain(second);
     boundary.iter().zip(line).take_while(|(a, b)| a == b).count()
@@ -147,7 +177,7 @@ mod tests {
     fn lines() {
         let mut stack = Stack::default();
         for boundary in ["ab", "abc", "ab--"] {
-            assert!(stack.push(boundary.as_bytes(), false));
+            assert!(stack.push(&[boundary.as_bytes().to_vec()], false));
         }
         type Expected = Option<(usize, Kind, Rest)>;
         let cases: &[(&str, Expected)] = &[
@@ -167,8 +197,8 @@ mod tests {
             let expected = expected.map(|(level, kind, rest)| Delimiter { level, kind, rest });
             assert_eq!(stack.delimiter(line.as_bytes()), expected, "{line}");
         }
-        assert!(!stack.push(b"ab", false), "the same again");
-        assert!(stack.push(b" ", false), "an empty one");
+        assert!(!stack.push(&[b"ab".to_vec()], false), "the same again");
+        assert!(stack.push(&[b" ".to_vec()], false), "an empty one");
         assert_eq!(stack.delimiter(b"x"), None);
         assert_eq!(stack.delimiter(b" ").map(|d| d.level), Some(4));
     }
@@ -177,8 +207,8 @@ mod tests {
     fn beginnings() {
         let mut stack = Stack::default();
         assert_eq!(stack.prefix([b"x", b""]), Prefix::Part(0));
-        stack.push(b"abcd", false);
-        stack.push(b"abx", false);
+        stack.push(&[b"abcd".to_vec()], false);
+        stack.push(&[b"abx".to_vec()], false);
         let cases: &[([&[u8]; 2], Prefix)] = &[
             ([b"", b""], Prefix::Part(0)),
             ([b"ab", b""], Prefix::Part(2)),

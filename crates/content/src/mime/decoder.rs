@@ -19,6 +19,9 @@ use std::sync::LazyLock;
 /// What every delimiter line begins with, and no line of base64.
 static DELIMITER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--"));
 
+/// How the fields begin that parts have; others are not for them (RFC 2045 section 3).
+const PART_FIELD: &[u8] = b"content-";
+
 /// Reads one message.
 #[derive(Debug)]
 pub struct MimeDecoder {
@@ -34,6 +37,8 @@ pub struct MimeDecoder {
     /// How many of the held bytes have turned out to be content, and how many of those have been given on.
     content: usize,
     given: usize,
+    /// The open leaf is a body without a boundary, in which one may be found.
+    is_undivided: bool,
     /// A delimiter was decided before its line has ended; the rest of the line is dropped.
     in_long_line: bool,
     said: VecDeque<Event>,
@@ -80,6 +85,7 @@ impl MimeDecoder {
             held: Vec::new(),
             content: 0,
             given: 0,
+            is_undivided: false,
             in_long_line: false,
             said: VecDeque::new(),
             oddities: Oddities::default(),
@@ -170,25 +176,40 @@ impl MimeDecoder {
         let in_digest = self.stack.last().is_some_and(|multipart| multipart.is_digest);
         let plan = Plan::new(&fields, in_digest, &mut self.oddities);
         match plan.shape {
-            Shape::Multipart { boundary, is_digest } if self.stack.depth() < MULTIPART_DEPTH_MAX => {
-                if !self.stack.push(&boundary, is_digest) {
+            Shape::Multipart { boundaries, is_digest }
+                if self.stack.depth() < MULTIPART_DEPTH_MAX && !boundaries.is_empty() =>
+            {
+                if !self.stack.push(&boundaries, is_digest) {
                     self.oddities.note(Oddity::BoundaryRepeated);
                 }
                 self.say_oddities();
                 self.place = Place::Beside { side: Side::Preamble, is_open: false, transfer: plan.transfer };
             }
             shape => {
-                self.say_oddities();
-                let label =
-                    if self.stack.is_empty() { "1".to_owned() } else { self.stack.section(usize::MAX) };
-                self.open(Entry { label, name: plan.name, declared: plan.declared });
-                match shape {
-                    Shape::Leaf => {}
-                    Shape::Partial => self.said.push_back(Event::Incomplete(Reason::Partial)),
-                    Shape::Multipart { .. } => self.said.push_back(Event::Incomplete(Reason::Depth)),
-                }
+                let is_untyped = fields.media_types.is_empty() && self.stack.is_empty();
+                self.begin_leaf(plan.declared, plan.name, &shape);
                 self.place = Place::Leaf(plan.transfer);
+                let is_multipart = matches!(shape, Shape::Multipart { .. });
+                if (is_multipart || is_untyped) && self.stack.depth() < MULTIPART_DEPTH_MAX {
+                    // What is found in it has numbers of its own.
+                    self.stack.push(&[], false);
+                    self.stack.last_mut().into_iter().for_each(|multipart| multipart.parts = 1);
+                    self.is_undivided = true;
+                }
             }
+        }
+    }
+
+    fn begin_leaf(&mut self, declared: Option<String>, name: Option<String>, shape: &Shape) {
+        self.say_oddities();
+        let label = if self.stack.is_empty() { "1".to_owned() } else { self.stack.section(usize::MAX) };
+        self.open(Entry { label, name, declared });
+        match shape {
+            Shape::Partial => self.said.push_back(Event::Incomplete(Reason::Partial)),
+            Shape::Multipart { .. } if self.stack.depth() >= MULTIPART_DEPTH_MAX => {
+                self.said.push_back(Event::Incomplete(Reason::Depth));
+            }
+            _ => {}
         }
     }
 
@@ -284,6 +305,9 @@ impl MimeDecoder {
                 _ => return self.reject(used),
             }
         }
+        if self.line_end().is_some() {
+            return self.look_ahead(input, used, more, scratch);
+        }
         let rest = &input[used..];
         let room = DELIMITER_LINE_BYTES_MAX.saturating_sub(self.held.len());
         let near = &rest[..rest.len().min(room)];
@@ -293,10 +317,13 @@ impl MimeDecoder {
         let is_open =
             line_end.is_none() && run.len() == rest.len() && run.len() < room && more == More::Follows;
         let line = &self.held[self.line_at() + 2..];
-        match self.stack.prefix([line, run]) {
-            Prefix::Part(length) if is_open && length == line.len() + run.len() => {}
-            Prefix::Part(_) => return self.reject(used),
-            Prefix::Whole => {}
+        let prefix = self.stack.prefix([line, run]);
+        let is_possible = match prefix {
+            Prefix::Part(length) => self.seeks() || is_open && length == line.len() + run.len(),
+            Prefix::Whole => true,
+        };
+        if !is_possible {
+            return self.reject(used);
         }
         self.held.extend_from_slice(run);
         used += run.len();
@@ -309,8 +336,51 @@ impl MimeDecoder {
                 self.in_long_line = line_end.is_none();
                 self.divide(delimiter, used + usize::from(line_end.is_some()), scratch)
             }
+            None if self.seeks() && line_end.is_some() => {
+                self.held.push(b'\n');
+                self.look_ahead(input, used + 1, more, scratch)
+            }
             None => self.reject(used),
         }
+    }
+
+    /// Whether a delimiter is looked for that no header announces: where there should be nothing but delimiters.
+    /// Readers that take another word of the header for the boundary than we do see parts there.
+    fn seeks(&self) -> bool {
+        self.is_undivided || matches!(self.place, Place::Beside { .. })
+    }
+
+    /// A line that begins with two hyphens, in a place where parts are looked for: a part follows if the next line is
+    /// a header field that parts have.
+    fn look_ahead(&mut self, input: &[u8], mut used: usize, more: More, scratch: &mut [u8]) -> Step {
+        let line_at = self.line_at() + 2;
+        let Some(line_end) = self.line_end() else { return self.reject(used) };
+        while let Some(wanted) = PART_FIELD.get(self.held.len() - line_end - 1) {
+            match input.get(used) {
+                Some(byte) if byte.eq_ignore_ascii_case(wanted) => {
+                    self.held.push(*byte);
+                    used += 1;
+                }
+                None if more == More::Follows => return Step::new(used, Event::NeedInput),
+                _ => return self.reject(used),
+            }
+        }
+        self.oddities.note(Oddity::BoundaryUnannounced);
+        if !self.stack.add(&self.held[line_at..line_end]) {
+            return self.reject(used);
+        }
+        let field = self.held[line_end + 1..].to_vec();
+        let delimiter = Delimiter { level: self.stack.depth() - 1, kind: Kind::Part, rest: Rest::Blank };
+        let step = self.divide(delimiter, used, scratch);
+        self.content = field.len();
+        self.held = field;
+        step
+    }
+
+    /// Where in the held bytes the line ends, if it does.
+    fn line_end(&self) -> Option<usize> {
+        let line_at = self.line_at();
+        Some(line_at + memchr::memchr(b'\n', self.held.get(line_at..)?)?)
     }
 
     /// What the next byte must be for a delimiter line; `None` once its two hyphens are held.
@@ -333,7 +403,7 @@ impl MimeDecoder {
         }
     }
 
-    /// It is no delimiter line: what is held is content, apart from a CR at its end, which may begin another.
+    /// It is no delimiter line: what is held is content, apart from a line end behind it, which may begin another.
     fn reject(&mut self, used: usize) -> Step {
         self.is_candidate = false;
         self.body_start = false;
@@ -341,8 +411,8 @@ impl MimeDecoder {
         self.content = self.held.len();
         if matches!(self.place, Place::Header(_)) {
             self.begin_header_line();
-        } else if self.content > 1 && self.held.last() == Some(&b'\r') {
-            self.content -= 1;
+        } else {
+            self.content -= undecided(self.held.get(self.line_at() + 2..).unwrap_or_default());
         }
         Step::new(used, Event::Working)
     }
@@ -377,6 +447,7 @@ impl MimeDecoder {
         }
         self.held.clear();
         self.is_candidate = false;
+        self.is_undivided = false;
         self.body_start = true;
         self.clear = 0;
         Step::new(used, output(made))

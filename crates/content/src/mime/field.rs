@@ -55,13 +55,30 @@ impl Parameterised {
         Self { value, parameters }
     }
 
-    /// The value of a parameter as the bytes that it stands for; the first of several, which is noted.
-    pub(super) fn bytes(&self, name: &str, oddities: &mut Oddities) -> Option<Vec<u8>> {
-        self.first(name, &[Form::Plain, Form::Continued, Form::Extended], oddities).map(|found| match found {
-            Found::Plain(value) => value.to_vec(),
-            Found::Charset(value, charset) if charset.is_empty() => value,
-            Found::Charset(value, charset) => decode_charset(&value, &charset).into_bytes(),
-        })
+    /// All values that a parameter may be taken to have, as the bytes that they stand for.
+    pub(super) fn all(&self, name: &str, oddities: &mut Oddities) -> Vec<Vec<u8>> {
+        let mut values: Vec<Vec<u8>> = self.named(name, &[Form::Plain]).map(|p| p.value.clone()).collect();
+        values.extend(self.first(name, &[Form::Extended, Form::Continued], oddities).map(
+            |found| match found {
+                Found::Plain(value) => value.to_vec(),
+                Found::Charset(value, charset) if charset.is_empty() => value,
+                Found::Charset(value, charset) => decode_charset(&value, &charset).into_bytes(),
+            },
+        ));
+        let mut distinct = Vec::new();
+        for value in values {
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        if distinct.len() > 1 {
+            oddities.note(Oddity::ParameterRepeated);
+        }
+        distinct
+    }
+
+    fn named<'a>(&'a self, name: &'a str, forms: &'a [Form]) -> impl Iterator<Item = &'a Parameter> {
+        self.parameters.iter().filter(move |p| p.name == name.as_bytes() && forms.contains(&p.form))
     }
 
     /// The value of a parameter as text. What is extended (RFC 2231) goes before what is plain, which is then there

@@ -1,7 +1,7 @@
 //! The header block of a message or part, line by line. Rule: only the fields that say how to read the body are held.
 
 use super::field::Parameterised;
-use super::limits::{HEADER_BLOCK_BYTES_MAX, HEADER_FIELD_BYTES_MAX, HEADER_NAME_BYTES_MAX};
+use super::limits::{FIELDS_MAX, HEADER_BLOCK_BYTES_MAX, HEADER_FIELD_BYTES_MAX, HEADER_NAME_BYTES_MAX};
 use super::oddity::{Oddities, Oddity};
 
 /// Reads one header block.
@@ -54,12 +54,12 @@ pub(super) enum Stop {
 /// What a header block says of its body.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    /// `Content-Type`: the first, as most readers do. The next issue inspects the others too; they are counted here.
-    pub media_type: Option<Parameterised>,
-    /// `Content-Transfer-Encoding`, the first that is not empty.
-    pub encoding: Option<String>,
-    /// `Content-Disposition`.
-    pub disposition: Option<Parameterised>,
+    /// Every `Content-Type`, at most [`FIELDS_MAX`]. The first is what most readers go by.
+    pub media_types: Vec<Parameterised>,
+    /// Every `Content-Transfer-Encoding` that is not empty, at most [`FIELDS_MAX`].
+    pub encodings: Vec<String>,
+    /// Every `Content-Disposition`, at most [`FIELDS_MAX`].
+    pub dispositions: Vec<Parameterised>,
     /// A field was longer than what is held of it.
     pub is_cut: bool,
     /// What was met.
@@ -222,7 +222,7 @@ impl HeaderReader {
     /// Whether the line is one of base64, and that is what the body is written in. Other junk is passed over: taking
     /// it for the body would hide the fields behind it.
     fn looks_like_body(&self) -> bool {
-        let is_base64 = self.fields.encoding.as_deref().is_some_and(|name| name.contains("64"));
+        let is_base64 = self.fields.encodings.iter().any(|name| name.contains("64"));
         is_base64 && self.line.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b))
     }
 
@@ -233,16 +233,16 @@ impl HeaderReader {
             Field::None | Field::Other => self.line = value,
             Field::Type => {
                 let parsed = Parameterised::parse(&value, &mut fields.oddities);
-                keep(&mut fields.media_type, parsed, Oddity::TypeRepeated, &mut fields.oddities);
+                keep(&mut fields.media_types, parsed, Oddity::TypeRepeated, &mut fields.oddities);
             }
             Field::Disposition => {
                 let parsed = Parameterised::parse(&value, &mut fields.oddities);
-                keep(&mut fields.disposition, parsed, Oddity::DispositionRepeated, &mut fields.oddities);
+                keep(&mut fields.dispositions, parsed, Oddity::DispositionRepeated, &mut fields.oddities);
             }
             Field::Encoding => {
                 let parsed = Parameterised::parse(&value, &mut fields.oddities).value;
                 if !parsed.is_empty() {
-                    keep(&mut fields.encoding, parsed, Oddity::EncodingRepeated, &mut fields.oddities);
+                    keep(&mut fields.encodings, parsed, Oddity::EncodingRepeated, &mut fields.oddities);
                 }
             }
         }
@@ -250,12 +250,13 @@ impl HeaderReader {
     }
 }
 
-/// The first is kept; another that says something else is noted.
-fn keep<T: PartialEq>(slot: &mut Option<T>, value: T, oddity: Oddity, oddities: &mut Oddities) {
-    match slot {
-        None => *slot = Some(value),
-        Some(first) if *first != value => oddities.note(oddity),
-        Some(_) => {}
+/// Keeps a field; where there is one already that says something else, that is noted.
+fn keep<T: PartialEq>(kept: &mut Vec<T>, value: T, oddity: Oddity, oddities: &mut Oddities) {
+    if kept.first().is_some_and(|first| *first != value) {
+        oddities.note(oddity);
+    }
+    if kept.len() < FIELDS_MAX {
+        kept.push(value);
     }
 }
 

@@ -4,6 +4,10 @@
 pub const MULTIPART_DEPTH_MAX: usize = 32;
 /// The longest boundary that is looked for. RFC 2046 allows 70; a longer one than this is cut, with an anomaly.
 pub const BOUNDARY_BYTES_MAX: usize = 1000;
+/// How many boundaries one multipart may have, of those that its header gives in several ways and those found in its body.
+pub const BOUNDARIES_MAX: usize = 16;
+/// How many fields of one name are kept, where there should be one.
+pub const FIELDS_MAX: usize = 4;
 /// How much of a delimiter line is held before it is decided without its end.
 pub const DELIMITER_LINE_BYTES_MAX: usize = BOUNDARY_BYTES_MAX + 256;
 /// How much of one header field is held; only the few fields that say how to read a part are held at all.

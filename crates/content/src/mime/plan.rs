@@ -3,7 +3,7 @@
 use super::base64::Base64;
 use super::field::{Parameterised, bounded};
 use super::header::Fields;
-use super::limits::BOUNDARY_BYTES_MAX;
+use super::limits::{BOUNDARIES_MAX, BOUNDARY_BYTES_MAX, FIELDS_MAX};
 use super::oddity::{Oddities, Oddity};
 use super::quoted_printable::QuotedPrintable;
 use super::transfer::Transfer;
@@ -27,8 +27,9 @@ pub(super) enum Shape {
     Leaf,
     /// One piece of a message that was sent in several (RFC 2046 section 5.2.2).
     Partial,
+    /// Divided by one of these boundaries. By none: a leaf, unless a boundary is found in it.
     Multipart {
-        boundary: Vec<u8>,
+        boundaries: Vec<Vec<u8>>,
         is_digest: bool,
     },
 }
@@ -40,12 +41,12 @@ impl Plan {
     /// Reads the fields. `in_digest` says what a part without a type is.
     pub(super) fn new(fields: &Fields, in_digest: bool, oddities: &mut Oddities) -> Self {
         oddities.add(fields.oddities);
-        let declared = fields.media_type.as_ref().map(|media_type| media_type.value.clone());
-        let shape = match &fields.media_type {
-            Some(media_type) => shape(media_type, oddities),
-            None => Shape::Leaf,
-        };
-        let transfer = fields.encoding.as_deref().map_or(Transfer::Identity, |name| transfer(name, oddities));
+        let declared = fields.media_types.first().map(|media_type| media_type.value.clone());
+        let shapes = fields.media_types.iter().map(|media_type| shape(media_type, oddities));
+        // The first type is gone by, unless it is one without parts and another has some: the text that such a body
+        // is to other readers is given as its preamble.
+        let shape = shapes.reduce(Shape::or).unwrap_or(Shape::Leaf);
+        let transfer = transfer(&fields.encodings, oddities);
         let declared = match declared {
             None if in_digest => Some(MESSAGE.to_owned()),
             // The same with other header fields (RFC 6532); news came before.
@@ -80,61 +81,95 @@ fn shape(media_type: &Parameterised, oddities: &mut Oddities) -> Shape {
     if is_known || value.is_empty() {
         return Shape::Leaf;
     }
-    let boundary = media_type.bytes("boundary", oddities);
+    let mut boundaries = media_type.all("boundary", oddities);
     let is_multipart = main == "multipart";
-    if !is_multipart && boundary.is_none() {
+    if !is_multipart && boundaries.is_empty() {
         return Shape::Leaf;
     }
     if !is_multipart || sub.is_empty() {
         oddities.note(Oddity::TypeBent);
     }
-    let Some(mut boundary) = boundary else {
+    for boundary in &mut boundaries {
+        if boundary.starts_with(b"=?") {
+            oddities.note(Oddity::TypeBent);
+            *boundary = decode_words(boundary).into_bytes();
+        }
+        if boundary.trim_ascii().is_empty() {
+            oddities.note(Oddity::BoundaryEmpty);
+        }
+        if boundary.len() > BOUNDARY_BYTES_MAX {
+            oddities.note(Oddity::BoundaryTooLong);
+        }
+    }
+    if boundaries.is_empty() {
         oddities.note(Oddity::BoundaryMissing);
-        return Shape::Leaf;
-    };
-    if boundary.starts_with(b"=?") {
-        oddities.note(Oddity::TypeBent);
-        boundary = decode_words(&boundary).into_bytes();
     }
-    if boundary.trim_ascii().is_empty() {
-        oddities.note(Oddity::BoundaryEmpty);
-    }
-    if boundary.len() > BOUNDARY_BYTES_MAX {
-        oddities.note(Oddity::BoundaryTooLong);
-    }
-    Shape::Multipart { boundary, is_digest: sub == "digest" }
+    boundaries.truncate(FIELDS_MAX);
+    Shape::Multipart { boundaries, is_digest: sub == "digest" }
 }
 
-fn transfer(name: &str, oddities: &mut Oddities) -> Transfer {
-    match name {
-        // Uuencoded bodies carry their own beginning and end, so they are looked for in every text; see `uuencode`.
-        "" | "7bit" | "8bit" | "binary" => Transfer::Identity,
-        "base64" => Transfer::Base64(Base64::default()),
-        "quoted-printable" => Transfer::Quoted(QuotedPrintable::default()),
-        "x-uuencode" | "x-uue" | "x-uu" | "uuencode" | "uue" => Transfer::Uuencoded(Uuencoded::default()),
-        _ => bent_transfer(name, oddities),
+impl Shape {
+    /// One of two that the same header gives.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Leaf, other) => other,
+            (Self::Multipart { mut boundaries, is_digest }, Self::Multipart { boundaries: others, .. }) => {
+                for boundary in others {
+                    if boundaries.len() < BOUNDARIES_MAX && !boundaries.contains(&boundary) {
+                        boundaries.push(boundary);
+                    }
+                }
+                Self::Multipart { boundaries, is_digest }
+            }
+            (shape, _) => shape,
+        }
     }
 }
 
-/// Names that are nearly right, which some readers take for right.
-fn bent_transfer(name: &str, oddities: &mut Oddities) -> Transfer {
-    let (base64, quoted) = (name.find("base64"), name.find("quoted"));
-    match (base64, quoted) {
-        (None, None) => {
+/// The first encoding that is known, else the first that can be guessed.
+fn transfer(names: &[String], oddities: &mut Oddities) -> Transfer {
+    if let Some(transfer) = names.iter().find_map(|name| known_transfer(name)) {
+        return transfer;
+    }
+    if names.is_empty() {
+        return Transfer::Identity;
+    }
+    match names.iter().find_map(|name| bent_transfer(name)) {
+        Some(transfer) => {
+            oddities.note(Oddity::EncodingBent);
+            transfer
+        }
+        None => {
             oddities.note(Oddity::EncodingUnknown);
             Transfer::Identity
         }
-        (base64, quoted) => {
-            oddities.note(Oddity::EncodingBent);
-            let is_base64 = base64.is_some_and(|at| quoted.is_none_or(|other| at < other));
-            if is_base64 { transfer("base64", oddities) } else { transfer("quoted-printable", oddities) }
-        }
+    }
+}
+
+fn known_transfer(name: &str) -> Option<Transfer> {
+    Some(match name {
+        "7bit" | "8bit" | "binary" => Transfer::Identity,
+        "base64" => Transfer::Base64(Base64::default()),
+        "quoted-printable" => Transfer::Quoted(QuotedPrintable::default()),
+        "x-uuencode" | "x-uue" | "x-uu" | "uuencode" | "uue" => Transfer::Uuencoded(Uuencoded::default()),
+        _ => return None,
+    })
+}
+
+/// Names that are nearly right, which some readers take for right.
+fn bent_transfer(name: &str) -> Option<Transfer> {
+    let (base64, quoted) = (name.find("base64"), name.find("quoted"));
+    match (base64, quoted) {
+        (Some(base64), Some(quoted)) if quoted < base64 => known_transfer("quoted-printable"),
+        (Some(_), _) => known_transfer("base64"),
+        (None, Some(_)) => known_transfer("quoted-printable"),
+        (None, None) => None,
     }
 }
 
 fn name(fields: &Fields, oddities: &mut Oddities) -> Option<String> {
-    let file_name = fields.disposition.as_ref().and_then(|field| field.text("filename", oddities));
-    let name = fields.media_type.as_ref().and_then(|field| field.text("name", oddities));
+    let file_name = fields.dispositions.iter().find_map(|field| field.text("filename", oddities));
+    let name = fields.media_types.iter().find_map(|field| field.text("name", oddities));
     if let (Some(a), Some(b)) = (&file_name, &name)
         && !extension(a).eq_ignore_ascii_case(extension(b))
     {

@@ -75,6 +75,64 @@ fn shapes() {
 }
 
 #[test]
+fn boundaries_that_readers_disagree_on() {
+    let unannounced = "MIME: parts are divided by a boundary that the header does not announce";
+    let two = |boundary: &str| {
+        format!("\n--{boundary}\nContent-Type: a/b\n\none\n--{boundary}\n\ntwo\n--{boundary}--\n")
+    };
+    let parts = r#"open 1 a/b; "one"; close; open 2; "two"; close"#;
+    for (header, boundary, expected) in [
+        ("multipart/mixed; boundary=x", "y", format!("{unannounced}; {parts}")),
+        ("multipart/mixed; boundary=\"x \"", "x", parts.to_owned()),
+        ("multipart/mixed; boundary=\"\"", "", format!("MIME: a multipart with an empty boundary; {parts}")),
+        (
+            "multipart/mixed; boundary=x; boundary=y",
+            "y",
+            format!("MIME: a parameter is given more than once; {parts}"),
+        ),
+        (
+            "multipart/mixed; boundary=x\nContent-Type: multipart/mixed; boundary=y",
+            "y",
+            format!("MIME: Content-Type is given more than once; {parts}"),
+        ),
+        (
+            "text/plain\nContent-Type: multipart/mixed; boundary=y",
+            "y",
+            format!("MIME: Content-Type is given more than once; {parts}"),
+        ),
+        (
+            "multipart/mixed",
+            "y",
+            format!(
+                "MIME: a multipart without a boundary; open 1 multipart/mixed; {unannounced}; close; {}",
+                r#"open 2 a/b; "one"; close; open 3; "two"; close"#
+            ),
+        ),
+        ("multi/mixed; boundary=y", "y", format!("MIME: a Content-Type that has to be guessed; {parts}")),
+    ] {
+        let message = format!("Content-Type: {header}\n{}", two(boundary));
+        assert_eq!(said(&message), expected, "{header}");
+    }
+}
+
+#[test]
+fn delimiter_lines() {
+    let junk = "MIME: more than a boundary in a delimiter line";
+    let long = format!("--b{}", "x".repeat(3000));
+    for (body, expected) in [
+        ("--b\n\n--x\n\n--\n--b--", r#"open 1; "--x\n\n--"; close"#.to_owned()),
+        ("--b\n\na\n--b c\n\nd\n--b--", format!(r#"open 1; "a"; close; {junk}; open 2; "d"; close"#)),
+        (&format!("--b\n\na\n{long}\n\nd\n--b--"), format!(r#"open 1; "a"; close; {junk}; open 2; "d"; close"#)),
+        ("--b\nContent-Type: a/b\n--b\n\nc\n--b--", "MIME: a boundary within a header block; open 1 a/b; close; open 2; \"c\"; close".to_owned()),
+        ("--b\n\na\n--b--\n\n--b\n\nc\n--b--", "open 1; \"a\"; close; MIME: a part follows the end of its multipart; open 2; \"c\"; close".to_owned()),
+        ("--c\n--cc\nx: y\n--b\n\na\n--b--\n--d\n\n", "open preamble; \"--c\\n--cc\\nx: y\"; close; open 1; \"a\"; close; open epilogue; \"--d\\n\\n\"; close".to_owned()),
+    ] {
+        let message = format!("Content-Type: multipart/mixed; boundary=b\n\n{body}");
+        assert_eq!(said(&message), expected, "{body}");
+    }
+}
+
+#[test]
 fn transfers_and_names() {
     for (header, body, expected) in [
         ("Content-Transfer-Encoding: base64", "YWJj\nZGVm\nZw==\n", r#"open 1; "abcdefg"; close"#),
