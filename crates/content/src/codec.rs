@@ -1,4 +1,29 @@
 //! One stream compressed in one way. Rule: a codec gives one child and knows nothing of archives.
 
+pub mod bzip2;
 pub mod gzip;
 pub mod inflate;
+
+use lockgate_model::Reason;
+
+/// How a piece of decoding went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The stream goes on.
+    Going,
+    /// The stream has ended: the rest of the input is not its own.
+    Ended,
+    /// The stream cannot be read on; all that was made before it has been given out.
+    Failed(Reason),
+}
+
+/// What a piece of decoding used and made.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Bytes of the input used.
+    pub used: usize,
+    /// Bytes of the output made.
+    pub made: usize,
+    /// How it went.
+    pub outcome: Outcome,
+}

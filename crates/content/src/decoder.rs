@@ -84,6 +84,11 @@ pub trait Decoder: Send {
     /// What a byte costs, in nanoseconds for each KiB of input used and of output given: an estimate that bounds how
     /// long a push may take before it yields.
     fn nanos_per_kib(&self) -> u32;
+
+    /// What the last step cost beyond the bytes it used and gave, in nanoseconds: work on bytes that were used before.
+    fn worked_nanos(&self) -> u64 {
+        0
+    }
 }
 
 /// The least scratch that a decoder is given for a step.

@@ -2,9 +2,10 @@
 
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
+use crate::codec::bzip2::Bzip2Decoder;
 use crate::codec::gzip::GzipDecoder;
 use crate::decoder::{Decoder, Means};
-use crate::mime::MimeDecoder;
+use crate::mime::{MimeDecoder, UuencodeDecoder};
 use lockgate_model::filetype::Kind;
 use lockgate_model::{FileType, Reason};
 
@@ -13,13 +14,33 @@ use lockgate_model::{FileType, Reason};
 /// # Errors
 ///
 /// [`Reason::Unsupported`] for a container that there is no decoder for.
-pub fn open(file_type: FileType, _means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
+pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
     Ok(Some(match file_type {
         FileType::Mail => Box::new(MimeDecoder::new()),
+        // Old mailers put files into the text itself.
+        FileType::Text => Box::new(UuencodeDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
+        FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new()),
         FileType::Tar => Box::new(TarDecoder::new()),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         _ => return Ok(None),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockgate_model::Pool;
+
+    #[test]
+    fn no_container_is_passed_over() {
+        let means = Means { pool: Pool::new(1 << 20), part_held_bytes_max: 1 << 20 };
+        for file_type in FileType::ALL {
+            let is_unread = matches!(open(*file_type, &means), Ok(None));
+            assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
+        }
+        assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
+        assert!(matches!(open(FileType::Pe, &means), Ok(None)));
+    }
 }

@@ -1,6 +1,7 @@
 //! gzip (RFC 1952): members one behind the other, which make one file. Rule: what gunzip would write, no more, no less.
 
-use crate::codec::inflate::{self, Inflater, Outcome};
+use crate::codec::Outcome;
+use crate::codec::inflate::{self, Inflater};
 use crate::decoder::{Decoder, Entry, Event, More, Step};
 use crate::field::{Field, label, u16_le, u32_le};
 use lockgate_model::Reason;
@@ -161,7 +162,7 @@ impl GzipDecoder {
         self.crc.update(&scratch[..run.made]);
         self.length = self.length.wrapping_add(run.made as u32);
         match run.outcome {
-            Outcome::Damaged => return self.stop(run.used, Reason::Damaged),
+            Outcome::Failed(reason) => return self.stop(run.used, reason),
             Outcome::Ended => {
                 self.expect = Expect::Trailer;
                 self.field.begin(TRAILER_BYTES, TRAILER_BYTES as usize);

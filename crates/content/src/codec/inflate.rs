@@ -1,5 +1,7 @@
 //! Raw deflate (RFC 1951) in pieces. Rule: no memory before the first compressed byte, none at all within a run.
 
+use super::{Outcome, Run};
+use lockgate_model::Reason;
 use zlib_rs::{Inflate, InflateFlush, Status};
 
 /// What inflating costs for each KiB in and out; with the check sum.
@@ -26,28 +28,6 @@ enum Debt {
     Damage,
 }
 
-/// How a run went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The stream goes on.
-    Going,
-    /// The stream has ended: the rest of the input is not its own.
-    Ended,
-    /// The stream breaks deflate's rules; what was made before stands.
-    Damaged,
-}
-
-/// What a run used and made.
-#[derive(Clone, Copy, Debug)]
-pub struct Run {
-    /// Bytes of the input used.
-    pub used: usize,
-    /// Bytes of the output made.
-    pub made: usize,
-    /// How it went.
-    pub outcome: Outcome,
-}
-
 impl Inflater {
     /// Whether there is something to say without further input.
     pub fn owes(&self) -> bool {
@@ -72,7 +52,7 @@ impl Inflater {
         let nothing = |outcome| Run { used: 0, made: 0, outcome };
         match self.debt {
             Debt::None if input.is_empty() => return nothing(Outcome::Going),
-            Debt::Damage => return nothing(Outcome::Damaged),
+            Debt::Damage => return nothing(Outcome::Failed(Reason::Damaged)),
             Debt::None | Debt::Output => {}
         }
         let state = self.state.get_or_insert_with(|| Inflate::new(false, WINDOW_BITS));
@@ -80,17 +60,17 @@ impl Inflater {
         let outcome = match state.decompress(input, output, InflateFlush::NoFlush) {
             Ok(Status::Ok | Status::BufError) => Outcome::Going,
             Ok(Status::StreamEnd) => Outcome::Ended,
-            Err(_) => Outcome::Damaged,
+            Err(_) => Outcome::Failed(Reason::Damaged),
         };
         let used = (state.total_in() - used_before) as usize;
         let made = (state.total_out() - made_before) as usize;
         self.debt = match outcome {
             Outcome::Going if made == output.len() => Debt::Output,
-            Outcome::Damaged => Debt::Damage,
+            Outcome::Failed(_) => Debt::Damage,
             Outcome::Going | Outcome::Ended => Debt::None,
         };
         match outcome {
-            Outcome::Damaged if made > 0 => Run { used, made, outcome: Outcome::Going },
+            Outcome::Failed(_) if made > 0 => Run { used, made, outcome: Outcome::Going },
             _ => Run { used, made, outcome },
         }
     }

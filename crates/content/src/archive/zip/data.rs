@@ -3,7 +3,7 @@
 use super::descriptor::{Forms, Likeness, Truth};
 use super::header::{DESCRIPTOR, Method};
 use super::{Child, Expect, ZipDecoder};
-use crate::codec::inflate::Outcome;
+use crate::codec::Outcome;
 use crate::decoder::{Entry, Event, Step};
 use crate::field::{label, u32_le, u64_le};
 use lockgate_model::Reason;
@@ -170,7 +170,7 @@ impl ZipDecoder {
         match run.outcome {
             Outcome::Going if run.made > 0 => Step::new(run.used, Event::Output(run.made)),
             Outcome::Going => Step::new(run.used, Event::Working),
-            Outcome::Damaged => self.damaged(run.used),
+            Outcome::Failed(_) => self.damaged(run.used),
             Outcome::Ended => {
                 let event = if run.made > 0 { Event::Output(run.made) } else { Event::Working };
                 let step = self.content_ended(run.used);

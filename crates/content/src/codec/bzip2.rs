@@ -1,0 +1,171 @@
+//! bzip2: streams one behind the other, which make one file. Rule: what bunzip2 would write, in slices of time.
+//!
+//! A block of up to 900,000 bytes must be whole before its first byte comes out, so it is held; its memory is drawn
+//! from the pool as it fills. Libraries turn a block over in one go, which takes tens of milliseconds; this decoder
+//! stops after a fraction of one.
+
+mod bits;
+mod block;
+mod crc;
+mod huffman;
+mod random;
+mod stream;
+
+use crate::codec::Outcome;
+use crate::decoder::{Decoder, Entry, Event, More, Step};
+use lockgate_model::{Grant, Pool, Reason};
+use std::sync::Arc;
+use stream::Stream;
+
+/// What a stream holds besides its block: codes, selectors and tables.
+const STREAM_BYTES: u64 = 48 * 1024;
+/// What begins a stream, before its level.
+const MAGIC: [u8; 3] = *b"BZh";
+
+/// A bzip2 file on its way.
+pub struct Bzip2Decoder {
+    pool: Arc<Pool>,
+    grant: Grant,
+    stream: Option<Stream>,
+    expect: Expect,
+    is_open: bool,
+}
+
+/// The next thing of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    Stream,
+    /// Behind a stream: another one, of whose magic so much has been seen.
+    NextStream(usize),
+    Padding,
+    /// Bytes that are no bzip2 have been met and the child is closed.
+    Garbage,
+    Nothing,
+}
+
+impl Bzip2Decoder {
+    /// Awaits the first stream; takes memory from the pool when its first byte arrives.
+    pub fn new(pool: &Arc<Pool>) -> Self {
+        let (grant, pool) = (pool.grant(), Arc::clone(pool));
+        Self { pool, grant, stream: None, expect: Expect::Stream, is_open: false }
+    }
+
+    fn owes(&self) -> bool {
+        let unopened = |s: &Stream| !self.is_open && !s.is_at_header();
+        self.expect == Expect::Stream && self.stream.as_ref().is_some_and(|s| s.owes() || unopened(s))
+    }
+
+    fn stream(&mut self, input: &[u8], scratch: &mut [u8]) -> Step {
+        if self.stream.is_none() {
+            if !self.grant.grow(STREAM_BYTES) {
+                return self.stop(0, Reason::Budget);
+            }
+            self.stream = Some(Stream::new(self.pool.grant()));
+        }
+        let Some(stream) = &mut self.stream else { return self.stop(0, Reason::Budget) };
+        let is_at_header = stream.is_at_header();
+        if !is_at_header && !self.is_open {
+            self.is_open = true;
+            let entry = Entry { label: "1".into(), ..Entry::default() };
+            return Step::new(0, Event::Open(Box::new(entry)));
+        }
+        // The child opens once the header is there, and before anything comes out.
+        let input = if is_at_header { &input[..input.len().min(1)] } else { input };
+        let run = stream.run(input, scratch);
+        match run.outcome {
+            Outcome::Failed(reason) => return self.stop(run.used, reason),
+            Outcome::Ended => {
+                stream.reset();
+                self.expect = Expect::NextStream(0);
+            }
+            Outcome::Going => {}
+        }
+        Step::new(run.used, if run.made > 0 { Event::Output(run.made) } else { Event::Working })
+    }
+
+    /// Byte by byte, so that it is known at each cut whether a stream begins.
+    fn next_stream(&mut self, seen: usize, input: &[u8], scratch: &mut [u8]) -> Step {
+        if seen == MAGIC.len() {
+            self.expect = Expect::Stream;
+            if let Some(stream) = &mut self.stream {
+                stream.run(&MAGIC, scratch);
+            }
+            return Step::new(0, Event::Working);
+        }
+        if input[0] == MAGIC[seen] {
+            self.expect = Expect::NextStream(seen + 1);
+        } else if seen == 0 && input[0] == 0 {
+            self.expect = Expect::Padding;
+        } else {
+            return self.garbage(input.len());
+        }
+        Step::new(1, Event::Working)
+    }
+
+    fn garbage(&mut self, used: usize) -> Step {
+        self.close();
+        self.expect = Expect::Garbage;
+        Step::new(used, Event::Close)
+    }
+
+    /// What is open breaks; what is not yet open is this part's own loss.
+    fn stop(&mut self, used: usize, reason: Reason) -> Step {
+        let was_open = self.is_open;
+        self.close();
+        self.expect = Expect::Nothing;
+        Step::new(used, if was_open { Event::Broken(reason) } else { Event::Incomplete(reason) })
+    }
+
+    fn close(&mut self) {
+        self.is_open = false;
+        self.stream = None;
+        self.grant.clear();
+    }
+
+    /// The part has ended here.
+    fn end(&mut self) -> Step {
+        match self.expect {
+            Expect::NextStream(0) | Expect::Padding => {
+                self.close();
+                self.expect = Expect::Nothing;
+                Step::new(0, Event::Close)
+            }
+            Expect::NextStream(seen) if seen < MAGIC.len() => self.garbage(0),
+            _ => self.stop(0, Reason::Truncated),
+        }
+    }
+}
+
+impl Decoder for Bzip2Decoder {
+    fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
+        match self.expect {
+            Expect::Nothing => return Step::new(0, Event::End),
+            Expect::Garbage => {
+                self.expect = Expect::Nothing;
+                return Step::new(0, Event::Anomaly("bytes behind the end of a bzip2 file"));
+            }
+            _ if self.owes() => return self.stream(input, scratch),
+            _ if input.is_empty() && more == More::Follows => return Step::new(0, Event::NeedInput),
+            _ if input.is_empty() => return self.end(),
+            _ => {}
+        }
+        match self.expect {
+            Expect::NextStream(seen) => self.next_stream(seen, input, scratch),
+            Expect::Padding if input.iter().all(|b| *b == 0) => Step::new(input.len(), Event::Working),
+            Expect::Padding => self.garbage(input.len()),
+            _ => self.stream(input, scratch),
+        }
+    }
+
+    /// Of the bytes given, each from a place of its own; the rest is told by `worked_nanos`.
+    fn nanos_per_kib(&self) -> u32 {
+        12_000
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        self.stream.as_ref().map_or(0, Stream::worked_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests;
