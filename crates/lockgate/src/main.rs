@@ -1,24 +1,43 @@
 //! The gateway's binary: reads the command line and hands over. Rule: each command is a file of its own.
 
+mod check;
 mod command;
 mod config;
+mod explain;
+mod loading;
+mod notify;
+mod progress;
+mod report;
+mod scan;
+#[cfg(test)]
+mod scratch;
+mod serve;
 
+use clap::ArgMatches;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let matches = command::command().get_matches();
-    match matches.subcommand() {
-        Some(("reference", arguments)) => {
-            let commands = command::helps();
-            if arguments.get_flag("markdown") {
-                print!("{}", config::reference::markdown(&commands));
-            } else if arguments.get_flag("man") {
-                print!("{}", config::reference::man(&commands, env!("CARGO_PKG_VERSION")));
-            } else {
-                print!("{}", config::reference::toml());
-            }
-            ExitCode::SUCCESS
-        }
-        _ => ExitCode::from(2),
+    let status = match matches.subcommand() {
+        Some(("serve", arguments)) => serve::run(arguments),
+        Some(("check", arguments)) => check::run(arguments),
+        Some(("scan", arguments)) => scan::run(arguments),
+        Some(("explain", arguments)) => explain::run(arguments),
+        Some(("reference", arguments)) => reference(arguments),
+        _ => report::EXIT_WRONG,
+    };
+    ExitCode::from(status)
+}
+
+/// Prints the tables for people; `docs/reference.md` and `config/lockgate.toml` are made by it.
+fn reference(arguments: &ArgMatches) -> u8 {
+    let commands = command::helps();
+    if arguments.get_flag("markdown") {
+        print!("{}", config::reference::markdown(&commands));
+    } else if arguments.get_flag("man") {
+        print!("{}", config::reference::man(&commands, env!("CARGO_PKG_VERSION")));
+    } else {
+        print!("{}", config::reference::toml());
     }
+    report::EXIT_CLEAN
 }

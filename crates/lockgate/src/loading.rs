@@ -1,0 +1,179 @@
+//! From a configuration to a generation of engines: [`load`]. Rule: what cannot be used is named with its place; a path that
+//! cannot be read, or a file of which nothing can be used, is an error, so that a reload keeps what was loaded.
+
+use crate::config::draft::Source;
+use crate::config::{Config, source_name};
+use lockgate_antivirus::{Kind, Report, Sources};
+use lockgate_inspect::Generation;
+use lockgate_model::Database;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The demonstration signatures within the program.
+const DEMONSTRATION: &[u8] = include_bytes!("../../../config/demonstration.ndb");
+/// How they are called in findings.
+const DEMONSTRATION_NAME: &str = "builtin:demonstration.ndb";
+
+/// What was loaded, and what was not.
+pub struct Loaded {
+    /// Ready to serve.
+    pub generation: Generation,
+    /// What became of the signatures.
+    pub report: Report,
+    /// What keeps it from serving.
+    pub errors: Vec<String>,
+}
+
+/// Loads everything that the configuration names.
+pub fn load(config: &Config, number: u64) -> Loaded {
+    let mut reading = Reading::default();
+    for source in &config.databases {
+        match source {
+            Source::Demonstration => reading.add(DEMONSTRATION_NAME, DEMONSTRATION),
+            Source::Path(path) => reading.path(path),
+        }
+    }
+    if config.databases.is_empty() {
+        reading.errors.push(format!(
+            "{}: antivirus.databases is empty: name a file or directory, or {:?}",
+            config.file,
+            Source::DEMONSTRATION
+        ));
+    }
+    let Reading { sources, lines, mut errors } = reading;
+    let (database, report) = sources.compile();
+    errors.extend(broken_files(&report, &lines));
+    let database: Arc<dyn Database> = Arc::new(database);
+    let generation = Generation {
+        number,
+        databases: vec![database],
+        policy: Arc::new(config.policy.clone()),
+        limits: Arc::new(config.limits.clone()),
+    };
+    Loaded { generation, report, errors }
+}
+
+/// Where the signatures come from, in one line.
+pub fn sources_line(config: &Config) -> String {
+    let names: Vec<_> =
+        config.databases.iter().map(|source| source_name(source).display().to_string()).collect();
+    names.join(", ")
+}
+
+#[derive(Default)]
+struct Reading {
+    sources: Sources,
+    /// How many lines each file has that ought to be signatures.
+    lines: HashMap<String, usize>,
+    errors: Vec<String>,
+}
+
+impl Reading {
+    fn path(&mut self, path: &Path) {
+        let read = if path.is_dir() { self.directory(path) } else { self.file(path) };
+        if let Err(error) = read {
+            self.errors.push(format!("{}: cannot be read: {error}", path.display()));
+        }
+    }
+
+    /// Every file right within it, in the order of names: the order decides which of two alike is told.
+    fn directory(&mut self, path: &Path) -> io::Result<()> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?;
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if !is_hidden && entry.path().is_file() {
+                files.push(entry.path());
+            }
+        }
+        files.sort();
+        for file in files {
+            if let Err(error) = self.file(&file) {
+                self.errors.push(format!("{}: cannot be read: {error}", file.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        let name = path.display().to_string();
+        if Kind::of_file(&name).is_none() {
+            // It is only named in the report, so its bytes need not be read; but it must be there.
+            std::fs::metadata(path)?;
+            self.sources.add(&name, b"");
+            return Ok(());
+        }
+        let bytes = std::fs::read(path)?;
+        self.add(&name, &bytes);
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, bytes: &[u8]) {
+        let is_signature = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+        let lines = bytes.split(|c| *c == b'\n').filter(is_signature).count();
+        self.lines.insert(name.to_owned(), lines);
+        self.sources.add(name, bytes);
+    }
+}
+
+/// Files of which nothing can be used: most likely they are no databases, or were cut off by a full disk.
+fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> {
+    let mut failed: HashMap<&str, (usize, &str)> = HashMap::new();
+    for failure in &report.failures {
+        failed.entry(&failure.file).or_insert((0, &failure.reason)).0 += 1;
+    }
+    let mut broken: Vec<_> = failed
+        .into_iter()
+        .filter(|(file, (count, _))| lines.get(*file).is_some_and(|lines| *count >= *lines))
+        .map(|(file, (count, reason))| {
+            format!("{file}: none of its {count} signatures can be used; the first: {reason}")
+        })
+        .collect();
+    broken.sort();
+    broken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn config(databases: &[PathBuf]) -> Config {
+        let mut config = Config::load(None).unwrap();
+        config.databases = databases.iter().cloned().map(Source::Path).collect();
+        config
+    }
+
+    #[test]
+    fn the_demonstration_signatures_load() {
+        let loaded = load(&Config::load(None).unwrap(), 1);
+        assert_eq!(loaded.errors, [""; 0]);
+        assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (3, 0));
+    }
+
+    #[test]
+    fn a_directory_is_every_file_in_it() {
+        let scratch = Scratch::new("loading-directory");
+        scratch.write("a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");
+        scratch.write("b.cbc", "something else");
+        scratch.write(".hidden.ndb", "Bad:0:*:zz\n");
+        let loaded = load(&config(&[scratch.path().to_owned()]), 1);
+        assert_eq!(loaded.errors, [""; 0]);
+        assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (1, 1));
+        assert_eq!(loaded.report.unknown.len(), 1);
+    }
+
+    #[test]
+    fn what_keeps_from_serving() {
+        let scratch = Scratch::new("loading-broken");
+        let broken = scratch.write("broken.ndb", "\u{1}\u{2}not a database\nat all\n");
+        let missing = scratch.path().join("missing.ndb");
+        let loaded = load(&config(&[broken, missing]), 1);
+        assert_eq!(loaded.errors.len(), 2, "{:?}", loaded.errors);
+        assert!(loaded.errors.iter().any(|e| e.contains("broken.ndb: none of its 2 signatures")));
+        assert!(loaded.errors.iter().any(|e| e.contains("missing.ndb: cannot be read")));
+        assert_eq!(load(&config(&[]), 1).errors.len(), 1);
+    }
+}

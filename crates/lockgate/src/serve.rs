@@ -1,0 +1,253 @@
+//! `lockgate serve`: loads, serves, reloads on SIGHUP, drains on SIGTERM. Rule: once it serves, nothing but SIGTERM stops it:
+//! a reload that fails changes nothing.
+
+use crate::config::{Config, EMBEDDED_NAME};
+use crate::loading::{self, Loaded};
+use crate::notify::systemd;
+use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
+use clap::ArgMatches;
+use lockgate_relay::events::Events;
+use lockgate_relay::server::{self, Running};
+use lockgate_relay::settings::{NextHop, Speaks};
+use lockgate_relay::shared::Shared;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+/// How long the last events may take to be written.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs the command.
+pub fn run(arguments: &ArgMatches) -> u8 {
+    let path = arguments.get_one::<PathBuf>("config").cloned();
+    let config = match Config::load(path.as_deref()) {
+        Ok(config) => config,
+        Err(problems) => return say_problems(&problems),
+    };
+    if config.settings.listeners.is_empty() {
+        return wrong(&format!("{}: nothing to serve: add [[listen]]", config.file));
+    }
+    let loaded = loading::load(&config, 1);
+    if !loaded.errors.is_empty() {
+        loaded.errors.iter().for_each(|error| _ = wrong(error));
+        return EXIT_WRONG;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return wrong(&format!("cannot start: {error}")),
+    };
+    runtime.block_on(async {
+        // Before anything listens: who sees us listening may signal us.
+        let signals = match Signals::listen() {
+            Ok(signals) => signals,
+            Err(error) => return wrong(&format!("cannot wait for signals: {error}")),
+        };
+        match start(&config, loaded) {
+            Ok(serving) => serving.until_stopped(path, signals).await,
+            Err(error) => wrong(&error),
+        }
+    })
+}
+
+fn wrong(words: &str) -> u8 {
+    eprintln!("lockgate: {words}");
+    EXIT_WRONG
+}
+
+/// What may come from outside.
+struct Signals {
+    hangup: Signal,
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+/// What a signal asks for.
+enum Asked {
+    Reload,
+    Stop,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.hangup.recv() => Asked::Reload,
+            _ = self.terminate.recv() => Asked::Stop,
+            _ = self.interrupt.recv() => Asked::Stop,
+        }
+    }
+}
+
+fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
+    let settings = &config.settings;
+    let events = Events::open(&settings.events, settings.events_waiting_max)
+        .map_err(|error| format!("{}: events cannot be written: {error}", config.file))?;
+    let signatures = loaded.report.signatures_loaded();
+    let failed = loaded.report.signatures_failed();
+    let shared = Shared::new(settings.clone(), Arc::new(loaded.generation))
+        .map_err(|error| format!("{}: {error}", config.file))?;
+    shared.events.store(Arc::new(events.clone()));
+    let running = server::start(shared).map_err(|error| error.to_string())?;
+    println!("{}", greeting(config, &running, signatures, failed));
+    systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
+    events.notice("started", &format!("{signatures} signatures"));
+    Ok(Serving { running, events, number: 1 })
+}
+
+/// What is served, and, for who tries it out, what to type.
+fn greeting(config: &Config, running: &Running, signatures: u64, failed: u64) -> String {
+    let mut lines = vec![format!("lockgate {} serves {}", env!("CARGO_PKG_VERSION"), config.file)];
+    for (listener, address) in config.settings.listeners.iter().zip(running.addresses()) {
+        let protocol = match listener.protocol {
+            Speaks::Smtp => "smtp",
+            Speaks::Pop3 => "pop3",
+        };
+        lines.push(format!("  {}: {protocol} on {address}, next hop {}", listener.name, listener.next_hop));
+    }
+    let sources = loading::sources_line(config);
+    lines.push(format!("  {signatures} signatures from {sources}, {failed} not in use"));
+    if config.file == EMBEDDED_NAME {
+        lines.push(commands_to_try(config, running));
+    }
+    lines.join("\n")
+}
+
+fn commands_to_try(config: &Config, running: &Running) -> String {
+    let address = running.addresses().first().map(ToString::to_string).unwrap_or_default();
+    let maildir = match config.settings.listeners.first().map(|listener| &listener.next_hop) {
+        Some(NextHop::Maildir(path)) => path.display().to_string(),
+        _ => String::new(),
+    };
+    // The test file is written in two pieces, so that no scanner takes these lines for it.
+    format!(
+        r#"
+To try, in another terminal:
+
+  # A clean mail: it lands in {maildir}/new.
+  swaks --server {address} --from me@example.org --to you@example.org
+
+  # The EICAR test file in a mail: 550 5.7.1, and nothing lands.
+  printf %s 'X5O!P%@AP[4\PZX54(P^)7CC)7}}$EICAR' '-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*' > eicar.com
+  swaks --server {address} --from me@example.org --to you@example.org --attach @eicar.com
+
+  # The same engines on files, and what was loaded.
+  lockgate scan eicar.com
+  lockgate check
+
+Ctrl-C stops. Your own: lockgate serve --config lockgate.toml"#
+    )
+}
+
+/// The gateway at work.
+struct Serving {
+    running: Running,
+    events: Events,
+    number: u64,
+}
+
+/// What a reload came to.
+type Reloaded = Result<(Box<Config>, Loaded), Vec<String>>;
+
+impl Serving {
+    async fn until_stopped(mut self, path: Option<PathBuf>, mut signals: Signals) -> u8 {
+        let mut reload: Option<JoinHandle<Reloaded>> = None;
+        let mut is_asked_again = false;
+        loop {
+            let loading = async {
+                match &mut reload {
+                    Some(loading) => loading.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                asked = signals.next() => match asked {
+                    Asked::Reload => is_asked_again = true,
+                    Asked::Stop => break,
+                },
+                loaded = loading => {
+                    reload = None;
+                    self.take(loaded.unwrap_or_else(|panic| Err(vec![format!("loading failed: {panic}")])));
+                }
+            }
+            // One at a time: what is asked for during a reload is done once, after it.
+            if is_asked_again && reload.is_none() {
+                is_asked_again = false;
+                self.number += 1;
+                let (path, number) = (path.clone(), self.number);
+                systemd("RELOADING=1\nSTATUS=reloading\n");
+                reload = Some(tokio::task::spawn_blocking(move || load_anew(path.as_deref(), number)));
+            }
+        }
+        self.stop(signals).await
+    }
+
+    /// Takes what was loaded, or says why not and goes on as before.
+    fn take(&self, reloaded: Reloaded) {
+        let taken = reloaded.and_then(|(config, loaded)| {
+            let signatures = loaded.report.signatures_loaded();
+            let failed = loaded.report.signatures_failed();
+            let unchanged = self
+                .running
+                .shared()
+                .reload(config.settings.clone(), Arc::new(loaded.generation))
+                .map_err(|error| vec![format!("{}: {error}", config.file)])?;
+            self.events.reopen(&config.settings.events);
+            let mut words = format!("{signatures} signatures, {failed} not in use");
+            if !unchanged.is_empty() {
+                let names = unchanged.join(", ");
+                words.push_str(&format!("; of the listeners {names} the address changes at the next start"));
+            }
+            Ok(words)
+        });
+        match taken {
+            Ok(words) => {
+                systemd(&format!("READY=1\nSTATUS=serving: {words}\n"));
+                self.events.notice("reloaded", &words);
+            }
+            Err(errors) => {
+                systemd("READY=1\nSTATUS=reload failed, serving what was loaded before\n");
+                for error in errors {
+                    self.events.notice("reload failed, what was loaded before goes on", &error);
+                }
+            }
+        }
+    }
+
+    /// Drains; who asks twice is not kept waiting.
+    async fn stop(self, mut signals: Signals) -> u8 {
+        systemd("STOPPING=1\nSTATUS=draining\n");
+        let shared = Arc::clone(self.running.shared());
+        self.running.drain();
+        let mut joined = tokio::task::spawn_blocking(move || self.running.join());
+        loop {
+            tokio::select! {
+                _ = &mut joined => break,
+                asked = signals.next() => if let Asked::Stop = asked {
+                    shared.drain.advance(lockgate_relay::drain::Phase::Stopped);
+                },
+            }
+        }
+        self.events.notice("stopped", "every connection has ended");
+        self.events.flush(FLUSH_PATIENCE);
+        EXIT_CLEAN
+    }
+}
+
+fn load_anew(path: Option<&Path>, number: u64) -> Reloaded {
+    let words = |problems: Vec<crate::config::problem::Problem>| {
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let config = Config::load(path).map_err(words)?;
+    let loaded = loading::load(&config, number);
+    if loaded.errors.is_empty() { Ok((Box::new(config), loaded)) } else { Err(loaded.errors) }
+}
