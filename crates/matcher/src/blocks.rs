@@ -5,14 +5,13 @@
 //! the offsets that are multiples of the stride ends a block within it (behind the reach), and which block that is
 //! follows from the offset. All of them are in the table, so one look each `stride` bytes finds the window.
 
+use crate::candidates::{Candidates, Sieve, key};
 use crate::fragment::Window;
 use crate::look::{BATCH, Hits, Lens, Table};
 use crate::view::View;
 
 /// How many bytes before the block the candidates of longer windows are told apart by.
 pub(crate) const REACH: usize = 4;
-/// Multiplier of the candidates' keys.
-const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +65,8 @@ pub(crate) struct Blocks {
     near: Candidates,
     /// … and by the bytes before it, too.
     far: Candidates,
+    /// What the keys of both lists fall through.
+    sieve: Sieve,
     count: usize,
 }
 
@@ -91,13 +92,10 @@ impl Blocks {
         let lens = Lens { stride: shape.stride, block: shape.block, fold: fold as u32 };
         blocks.sort_unstable();
         blocks.dedup();
-        Blocks {
-            shape,
-            table: Table::new(lens, &blocks),
-            near: Candidates::new(near, shape.block as usize),
-            far: Candidates::new(far, shape.block as usize + REACH),
-            count: windows.len(),
-        }
+        let sieve = Sieve::new([&near, &far]);
+        let near = Candidates::new(near, shape.block as usize);
+        let far = Candidates::new(far, shape.block as usize + REACH);
+        Blocks { shape, table: Table::new(lens, &blocks), near, far, sieve, count: windows.len() }
     }
 
     /// What it is, in words.
@@ -113,7 +111,7 @@ impl Blocks {
 
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.table.size() + self.near.heap_bytes() + self.far.heap_bytes()
+        self.table.size() + self.sieve.heap_bytes() + self.near.heap_bytes() + self.far.heap_bytes()
     }
 
     /// Looks at each place whose last byte has come with the chunk, in order.
@@ -148,13 +146,14 @@ impl Blocks {
         let mut hits = Hits::new();
         loop {
             let (looks, count) = self.table.look(chunk, first, last, &mut hits);
-            for &hit in hits.first(count) {
-                let place = hit as usize;
-                let Some(eight) = chunk.get(place - 8..place).and_then(|eight| eight.first_chunk()) else {
-                    continue;
-                };
-                let word = u64::from_le_bytes(*eight) | self.shape.folding.mask();
-                self.report(word, view.chunk_start() + place as u64, found);
+            // Two rounds, so that the reads of many hits, from farther memory, overlap too.
+            let count = hits.keep(count, |place| {
+                let word = self.word_at(chunk, place as usize);
+                self.may_be(&self.near, word) | self.may_be(&self.far, word)
+            });
+            for &place in hits.first(count) {
+                let word = self.word_at(chunk, place as usize);
+                self.report(word, view.chunk_start() + u64::from(place), found);
             }
             if looks < BATCH {
                 return;
@@ -163,10 +162,22 @@ impl Blocks {
         }
     }
 
+    /// The eight bytes before a place of the chunk, folded.
+    #[inline]
+    fn word_at(&self, chunk: &[u8], place: usize) -> u64 {
+        let eight = chunk.get(place.wrapping_sub(8)..).and_then(|eight| eight.first_chunk());
+        eight.map_or(0, |eight| u64::from_le_bytes(*eight)) | self.shape.folding.mask()
+    }
+
+    #[inline]
+    fn may_be(&self, list: &Candidates, word: u64) -> bool {
+        !list.is_empty() && self.sieve.passes(list.key(word))
+    }
+
     #[inline]
     fn report(&self, word: u64, place: u64, found: &mut dyn FnMut(Candidate)) {
         for (list, reach) in [(&self.near, 0), (&self.far, REACH)] {
-            for entry in list.get(word) {
+            for entry in list.get(list.key(word)) {
                 let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + reach as u64;
                 // Before the stream's first byte there is no window.
                 if let Some(window) = place.checked_sub(behind) {
@@ -174,58 +185,5 @@ impl Blocks {
                 }
             }
         }
-    }
-}
-
-/// The hash of the last `length` bytes of a word.
-#[inline]
-fn key(word: u64, length: usize) -> u64 {
-    let mixed = (word >> (64 - 8 * length)).wrapping_mul(MIX);
-    (mixed ^ mixed >> 32).wrapping_mul(MIX)
-}
-
-/// Lists of windows by key.
-#[derive(Debug)]
-struct Candidates {
-    length: usize,
-    shift: u32,
-    starts: Vec<u32>,
-    /// Low half of the key, and `segment << 4 | turn`.
-    entries: Vec<(u32, u32)>,
-}
-
-impl Candidates {
-    fn new(mut keyed: Vec<(u64, u32)>, length: usize) -> Self {
-        if keyed.is_empty() {
-            return Candidates { length, shift: 0, starts: Vec::new(), entries: Vec::new() };
-        }
-        keyed.sort_unstable();
-        let buckets = keyed.len().next_power_of_two().max(2);
-        let shift = 64 - buckets.trailing_zeros();
-        let mut starts = vec![0u32; buckets + 1];
-        for (key, _) in &keyed {
-            starts[(key >> shift) as usize + 1] += 1;
-        }
-        for bucket in 0..buckets {
-            starts[bucket + 1] += starts[bucket];
-        }
-        let entries = keyed.into_iter().map(|(key, entry)| (key as u32, entry)).collect();
-        Candidates { length, shift, starts, entries }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.starts.capacity() * 4 + self.entries.capacity() * 8
-    }
-
-    #[inline]
-    fn get(&self, word: u64) -> impl Iterator<Item = u32> {
-        let key = key(word, self.length);
-        let range = if self.entries.is_empty() {
-            0..0
-        } else {
-            let bucket = (key >> self.shift) as usize;
-            self.starts[bucket] as usize..self.starts[bucket + 1] as usize
-        };
-        self.entries[range].iter().filter(move |entry| entry.0 == key as u32).map(|entry| entry.1)
     }
 }

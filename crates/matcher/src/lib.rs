@@ -21,6 +21,7 @@
 //! needed, ranges are joined: a match is never lost, and one too many may be reported.
 
 mod blocks;
+mod candidates;
 mod database;
 mod fragment;
 mod links;

@@ -4,7 +4,7 @@
 //! written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 /// How many looks are taken before the hits are gone through.
-pub(crate) const BATCH: usize = 512;
+pub(crate) const BATCH: usize = 2048;
 /// Room that vector code may write beyond the hits it counts.
 const SLACK: usize = 16;
 /// Multipliers of the two hashes: odd, with bits all over.
@@ -51,6 +51,18 @@ impl Hits {
 
     pub fn first(&self, count: usize) -> &[u32] {
         &self.places[..count]
+    }
+
+    /// Keeps those of the first `count` that pass, without a branch; returns how many.
+    #[inline]
+    pub fn keep(&mut self, count: usize, passes: impl Fn(u32) -> bool) -> usize {
+        let mut kept = 0;
+        for at in 0..count {
+            let place = self.places[at];
+            self.places[kept] = place;
+            kept += usize::from(passes(place));
+        }
+        kept
     }
 }
 
