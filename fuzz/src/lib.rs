@@ -48,3 +48,9 @@ fn said<'a>(file_type: FileType, means: &Means, chunks: impl IntoIterator<Item =
     let mut decoder = open(file_type, means).expect("it is supported").expect("it holds parts");
     trace(&mut *decoder, chunks)
 }
+
+/// Splits an input at its first blank line: what comes first says how to read what comes next.
+pub fn halves(input: &[u8]) -> Option<(&str, &[u8])> {
+    let at = input.windows(2).position(|window| window == b"\n\n")?;
+    Some((std::str::from_utf8(&input[..at]).ok()?, &input[at + 2..]))
+}

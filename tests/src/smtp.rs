@@ -164,7 +164,10 @@ impl Client {
                 return Ok(line);
             }
             let mut chunk = [0; 4096];
-            let length = self.stream.read(&mut chunk)?;
+            let length = match self.stream.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
             if length == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

@@ -15,6 +15,8 @@ fn code(gateway: &Gateway, content: &[u8]) -> u16 {
     Client::greeted(gateway.address).mail(ANN, &[BOB], content).code
 }
 
+const CHECK: [&str; 3] = ["check", "--config", "lockgate.toml"];
+
 /// A signature for these words.
 fn signature(name: &str, words: &str) -> String {
     let hex: String = words.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -82,10 +84,10 @@ fn check_says_what_it_understood_and_what_not() {
     directory.write("databases/good.ndb", signature("Test.A", "aaaa-bbbb-cccc") + &mail::eicar_database());
     directory.write("databases/good.hdb", "44d88612fea8a8f36de82e1278abb02f:68:Test.Hash\n");
     directory.write("lockgate.toml", "[antivirus]\ndatabases = [\"databases\"]\n");
-    let output = lockgate(&["check"], directory.path());
+    let output = lockgate(&CHECK, directory.path());
     assert_eq!(output.status.code(), Some(0), "{}", printed_by(&output));
     directory.write("databases/bad.ndb", signature("Test.B", "dddd-eeee-ffff") + "Test.Bad:0:*:zz\n");
-    let output = lockgate(&["check", "--json"], directory.path());
+    let output = lockgate(&[&CHECK[..], &["--json"]].concat(), directory.path());
     let printed = printed_by(&output);
     assert_ne!(output.status.code(), Some(0), "{printed}");
     assert!(printed.contains("\"signatures_loaded\":4"), "{printed}");
@@ -93,7 +95,7 @@ fn check_says_what_it_understood_and_what_not() {
     let failure = printed.lines().find(|line| line.contains("bad.ndb")).expect("a line for the failure");
     assert!(failure.contains('2'), "file, line and reason: {failure}");
     directory.write("lockgate.toml", "[antivirus]\ndatabase = [\"databases\"]\n");
-    let output = lockgate(&["check"], directory.path());
+    let output = lockgate(&CHECK, directory.path());
     let printed = printed_by(&output);
     assert_ne!(output.status.code(), Some(0));
     assert!(printed.contains("databases"), "the nearest known key: {printed}");
@@ -105,7 +107,7 @@ fn check_warns_of_a_next_hop_that_would_trust_every_client() {
     let text = "[[listen]]\nprotocol = \"smtp\"\naddress = \"127.0.0.1:2525\"\nnext_hop = \"127.0.0.1:25\"\n\
                 client_address = \"none\"\n";
     directory.write("lockgate.toml", text);
-    let printed = printed_by(&lockgate(&["check"], directory.path()));
+    let printed = printed_by(&lockgate(&CHECK, directory.path()));
     assert!(printed.contains("relay_domains"), "{printed}");
 }
 

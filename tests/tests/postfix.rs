@@ -52,7 +52,7 @@ fn the_reply_to_the_mail_is_that_of_postfix() {
     let postfix = Postfix::start("");
     let gateway = before(&postfix, "");
     let reply = Client::greeted(gateway.address).mail(ANN, &[BOB], &mail::plain("reply", "hello"));
-    assert!(reply.text.starts_with("2.0.0 Ok: queued as "), "{reply:?}");
+    assert!(reply.text.starts_with("2.0.0 Ok: ") && reply.text.contains(" queued as "), "{reply:?}");
     let unknown = Client::greeted(gateway.address).mail("not an address", &[BOB], b"");
     let direct = Client::greeted(postfix.address).mail("not an address", &[BOB], b"");
     assert_eq!(unknown.code, direct.code);
@@ -99,6 +99,11 @@ fn chunks_and_pipelining_go_through() {
         session.extend_from_slice(b"QUIT\r\n");
         client.send(&session);
         let codes: Vec<u16> = client.until_closed().iter().map(|reply| reply.code).collect();
+        if main == WITHOUT_CHUNKING {
+            // What the next hop does not offer is not offered; the chunks are swallowed and not read as commands.
+            assert_eq!(codes, [250, 250, 502, 502, 221], "{main:?}");
+            continue;
+        }
         assert_eq!(codes, [250, 250, 250, 250, 221], "{main:?}");
         let delivered = postfix.until_delivered(1);
         assert_eq!(mail::body(&delivered[0]), mail::with_line_feeds(mail::body(&content)), "{main:?}");

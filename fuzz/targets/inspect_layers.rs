@@ -1,0 +1,69 @@
+//! A whole mail through the waist. Rule: the same judgement at every cut, and what is released is what came in.
+#![no_main]
+
+use lockgate_inspect::policy::Policy;
+use lockgate_inspect::{Generation, HoldPlan, Inspection, Pools, Progress, Root, Session};
+use lockgate_model::{Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
+use std::sync::{Arc, LazyLock};
+
+static GENERATION: LazyLock<Arc<Generation>> = LazyLock::new(|| {
+    let mut sources = lockgate_antivirus::Sources::new();
+    sources.add("a.ndb", b"A.Any:0:*:6162636465\n");
+    let limits = Limits { decoded_bytes_max: 4 << 20, parts_max: 200, depth_max: 12, ..Limits::default() };
+    Arc::new(Generation {
+        number: 1,
+        databases: vec![Arc::new(sources.compile().0)],
+        policy: Arc::new(Policy::default()),
+        limits: Arc::new(limits),
+    })
+});
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((content, pieces)) = lockgate_fuzz::cut(input) else { return };
+    for root in [Root::Mail, Root::File] {
+        assert_eq!(judge([content], root, content), judge(pieces.iter().copied(), root, content));
+    }
+});
+
+fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[u8]) -> String {
+    let pools = Pools { hold: Pool::new(64 << 20), parts: Pool::new(64 << 20) };
+    let nowhere = ([127, 0, 0, 1], 0).into();
+    let flow = Flow { id: 1, protocol: Protocol::Smtp, client: nowhere, server: nowhere, listener: String::new() };
+    let mut session = Session::open(Arc::clone(&GENERATION), &pools, flow);
+    let group = Arc::clone(session.group_for(None));
+    let about = Transaction {
+        id: TransactionId(1),
+        direction: Direction::ToServer,
+        group: group.name.clone(),
+        sender: None,
+        recipients: Vec::new(),
+        name: None,
+    };
+    let mut inspection = session.begin(&about, group, root, HoldPlan::HeadAndTail { hold_bytes: 512, tail_bytes: 64 });
+    let mut released = Vec::new();
+    for chunk in chunks {
+        push(&mut inspection, chunk, &mut released);
+    }
+    while inspection.finish() == Progress::Busy {}
+    let rest = inspection.release(b"");
+    rest.slices().for_each(|slice| released.extend_from_slice(slice));
+    let judgement = inspection.judgement();
+    if inspection.is_refused() {
+        assert!(content.starts_with(&released), "what left before the verdict is the beginning");
+        // A verdict that refuses ends the work, so how much else was found depends on how far it had come.
+        return format!("{:?}", judgement.verdict);
+    }
+    assert!(released == content, "all of it has left, unchanged");
+    format!("{:?} {:?} {:?}", judgement.verdict, judgement.findings, judgement.incomplete)
+}
+
+fn push(inspection: &mut Inspection, mut chunk: &[u8], released: &mut Vec<u8>) {
+    loop {
+        let pushed = inspection.push(chunk);
+        pushed.released.slices().for_each(|slice| released.extend_from_slice(slice));
+        chunk = &chunk[pushed.consumed..];
+        if pushed.progress == Progress::Through && chunk.is_empty() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The PROXY protocol's headers. Rule: what is complete stays the same when more follows, and reads back as it was written.
+#![no_main]
+
+use lockgate_proto::proxy_protocol::{Header, Parsed, Version, encode, parse};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let whole = parse(input);
+    for length in 0..input.len().min(600) {
+        match parse(&input[..length]) {
+            Parsed::NeedInput => {}
+            other => {
+                assert_eq!(other, whole, "decided at {length}");
+                break;
+            }
+        }
+    }
+    if let Parsed::Header { header: header @ Header::Proxied { .. }, .. } = whole {
+        for version in [Version::One, Version::Two] {
+            let bytes = encode(version, header);
+            let consumed = bytes.len();
+            assert_eq!(parse(&bytes), Parsed::Header { consumed, header });
+        }
+    }
+});
