@@ -5,7 +5,7 @@ use lockgate_model::Reason;
 use zlib_rs::{Inflate, InflateFlush, Status};
 
 /// What inflating costs for each KiB in and out; with the check sum.
-pub const NANOS_PER_KIB: u32 = 2500;
+pub const NANOS_PER_KIB: u32 = 1500;
 
 /// The base-2 logarithm of deflate's window.
 const WINDOW_BITS: u8 = 15;

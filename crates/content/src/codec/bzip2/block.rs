@@ -7,6 +7,8 @@ use lockgate_model::{Grant, Reason};
 
 /// How many places of a block are worked on in one slice: a fraction of a millisecond.
 pub(super) const SLICE: usize = 32 * 1024;
+/// How many places are read in one go: each may be anywhere in the block, and so out of the cache.
+const PLACES_A_WRITE: usize = 4 * 1024;
 /// Blocks are this long for each level.
 pub(super) const LEVEL_BYTES: usize = 100_000;
 /// The least room for a block.
@@ -186,10 +188,11 @@ impl Block {
         end - start
     }
 
-    /// Gives out bytes until the output is full or the block at its end, which is when it returns less than a full one.
+    /// Gives out bytes until the output is full, the block at its end, or enough places have been read.
     pub(super) fn write(&mut self, output: &mut [u8]) -> usize {
         let mut made = 0;
-        while made < output.len() {
+        let left_after = self.left.saturating_sub(PLACES_A_WRITE);
+        while made < output.len() && self.left >= left_after {
             if self.repeat_left > 0 {
                 let length = usize::from(self.repeat_left).min(output.len() - made);
                 output[made..made + length].fill(self.last);
@@ -211,6 +214,11 @@ impl Block {
         }
         self.crc = crc::add(self.crc, &output[..made]);
         made
+    }
+
+    /// How many places have not been read yet.
+    pub(super) fn left(&self) -> usize {
+        self.left
     }
 
     /// Whether all has been given out.

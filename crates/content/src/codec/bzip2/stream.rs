@@ -22,6 +22,8 @@ mod nanos {
     pub(super) const SYMBOL: u64 = 12;
     pub(super) const RUN: u64 = 1;
     pub(super) const PLACE: u64 = 8;
+    /// Each byte comes from a place of its own, mostly out of the cache.
+    pub(super) const BYTE: u64 = 24;
 }
 
 /// The next thing of the stream.
@@ -192,7 +194,9 @@ impl Stream {
                 return Ok(Piece::Done);
             }
             Expect::Write => {
+                let left = self.block.left();
                 *made = self.block.write(output);
+                self.worked_nanos += (left - self.block.left()) as u64 * nanos::BYTE;
                 if !self.block.is_done() {
                     return Ok(Piece::Enough);
                 }
