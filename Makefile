@@ -47,7 +47,7 @@ deny:
 	@scripts/deny.sh
 
 bench:
-	@scripts/install.sh build
+	@scripts/install.sh build bench
 	bench/run.sh
 
 fuzz:

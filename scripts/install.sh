@@ -15,9 +15,11 @@ for group in "$@"; do
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
         sasl2-bin libsasl2-modules nftables iproute2 openssl mount util-linux procps" ;;
+    # The stacks of today that the gateway is measured beside, and what packs bombs.
+    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server bzip2 procps" ;;
     # libFuzzer is C++.
     fuzz) packages="$packages g++" ;;
-    *) echo "scripts/install.sh: no group $group: build, run, test, fuzz" >&2; exit 2 ;;
+    *) echo "scripts/install.sh: no group $group: build, run, test, bench, fuzz" >&2; exit 2 ;;
     esac
 done
 

@@ -1,0 +1,65 @@
+//! The gateway under test: the release binary with a configuration of its own. Rule: as a user would run it.
+
+use crate::peers::{await_port, local, stop};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A running `lockgate serve`; it stops when it is dropped.
+pub struct Gateway {
+    /// Where it takes mail.
+    pub address: SocketAddr,
+    /// Its process.
+    pub pid: u32,
+    child: Child,
+}
+
+impl Gateway {
+    /// Starts it before the sink, with these signatures and lines added to its configuration.
+    pub fn start(
+        directory: &Path,
+        signatures: &str,
+        sink: SocketAddr,
+        listen: &str,
+        rest: &str,
+    ) -> std::io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        fs::write(directory.join("bench.ndb"), signatures)?;
+        let address = local(25025);
+        let configuration = format!(
+            "[[listen]]\nname = \"bench\"\nprotocol = \"smtp\"\naddress = \"{address}\"\nnext_hop = \"{sink}\"\n\
+             relay_domains = [\"receiver.test\"]\nconnections_per_client_max = 100000\n\
+             next_hop_connections_max = 100000\n{listen}\n[antivirus]\ndatabases = [\"{}\"]\n{rest}\n",
+            directory.join("bench.ndb").display()
+        );
+        let path = directory.join("lockgate.toml");
+        fs::write(&path, configuration)?;
+        let log = fs::File::create(directory.join("lockgate.log"))?;
+        let mut command = Command::new(binary()?);
+        command.args(["serve", "--config"]).arg(&path);
+        let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+        let gateway = Self { address, pid: child.id(), child };
+        await_port(address, Duration::from_secs(60))?;
+        Ok(gateway)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        stop(&mut self.child);
+    }
+}
+
+/// The release binary, which `make bench` builds beside this program.
+pub fn binary() -> std::io::Result<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name("lockgate");
+    if path.exists() {
+        return Ok(path);
+    }
+    Err(std::io::Error::other(format!(
+        "{} is not there; build it with: cargo build --release",
+        path.display()
+    )))
+}

@@ -1,0 +1,61 @@
+//! `make bench`: measures the gateway side by side with its peers. Rule: a scenario a file, all figures of one run.
+
+mod gateway;
+mod load;
+mod mail;
+mod peers;
+mod plot;
+mod process;
+mod report;
+mod scenario;
+mod sink;
+mod splice;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const SCENARIOS: [&str; 4] = ["components", "mail-speed", "mail-memory", "mail-bombs"];
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> std::io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [role, address, next_hop] = arguments.as_slice()
+        && role == "relay"
+    {
+        let parse =
+            |text: &str| text.parse().map_err(|_| std::io::Error::other(format!("{text:?} is no address")));
+        return splice::run(parse(address)?, parse(next_hop)?);
+    }
+    let directory =
+        PathBuf::from(std::env::var_os("BENCH_OUT").unwrap_or_else(|| "/tmp/lockgate-bench".into()));
+    std::fs::create_dir_all(&directory)?;
+    let wanted: Vec<&str> = if arguments.is_empty() {
+        SCENARIOS.to_vec()
+    } else {
+        arguments.iter().map(String::as_str).collect()
+    };
+    for name in wanted {
+        match name {
+            "components" => scenario::components::run()?,
+            "mail-speed" => scenario::mail_speed::run(&directory)?,
+            "mail-memory" => scenario::mail_memory::run(&directory)?,
+            "mail-bombs" => scenario::mail_bombs::run(&directory)?,
+            other => {
+                let known = SCENARIOS.join(", ");
+                return Err(std::io::Error::other(format!(
+                    "no scenario is called {other:?}; there are: {known}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! clamd with one database of its own. Rule: see the stack's list of what is not stock.
+
+use super::{await_port, directory, spawn};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+pub fn start(home: &Path, signatures: &str, address: SocketAddr) -> std::io::Result<Child> {
+    let database = directory(&home.join("database"), None)?;
+    let temporary = directory(&home.join("tmp"), None)?;
+    fs::write(database.join("bench.ndb"), signatures)?;
+    let configuration = format!(
+        "DatabaseDirectory {}\nTCPSocket {}\nTCPAddr {}\nLocalSocket {}\nLocalSocketMode 666\nTemporaryDirectory {}\n\
+         Foreground yes\nSelfCheck 0\nDisableCache yes\nStreamMaxLength 100M\nMaxFileSize 100M\nMaxScanSize 400M\n",
+        database.display(),
+        address.port(),
+        address.ip(),
+        home.join("socket").display(),
+        temporary.display(),
+    );
+    fs::write(home.join("clamd.conf"), configuration)?;
+    let child = spawn(Command::new("clamd").arg("-c").arg(home.join("clamd.conf")), &home.join("log"))?;
+    await_port(address, Duration::from_secs(120))?;
+    Ok(child)
+}

@@ -1,0 +1,192 @@
+//! Mails per second, latency and processor time: the gateway, a bare relay, and today's stacks, between the same clients
+//! and sink. Rule: one run, one machine, the same mails; a mail counts when it is in the sink.
+
+use crate::gateway::Gateway;
+use crate::load::{self, Outcome};
+use crate::mail::{self, Mail};
+use crate::peers::{self, Filter, Stack, local};
+use crate::process::{exact_processor_ms, usage_of};
+use crate::report::Table;
+use crate::scenario::components;
+use crate::sink::{self, Arrivals, Offers};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Signatures loaded by all.
+pub const SIGNATURES: usize = 42_108;
+const CLIENTS: usize = 16;
+const ATTACHMENT_BYTES: usize = 1 << 20;
+/// How often each candidate is measured; the median counts.
+const ROUNDS: usize = 3;
+
+/// What one candidate needed for one kind of mail.
+#[derive(Clone, Debug)]
+struct Figure {
+    rate: f64,
+    latency_ms: f64,
+    processor_ms: f64,
+}
+
+/// Runs it and prints the tables.
+pub fn run(directory: &Path) -> std::io::Result<()> {
+    let executable = mail::executable(ATTACHMENT_BYTES)?;
+    let zipped = mail::zip("program.exe", &executable)?;
+    let mails = [
+        mail::with_attachment("executable", "program.exe", executable),
+        mail::with_attachment("zipped", "program.zip", zipped),
+    ];
+    let signatures = mail::random_signatures(SIGNATURES);
+    let sink = local(25099);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let local_set = tokio::task::LocalSet::new();
+    local_set.block_on(&runtime, async {
+        let arrivals = sink::open(sink, Offers::Data, 256 << 10).await?;
+        let mut bench = Bench { arrivals, next: 0 };
+        for mail in &mails {
+            bench.compare(mail, directory, &signatures, sink).await?;
+        }
+        Ok(())
+    })
+}
+
+struct Bench {
+    arrivals: Rc<Arrivals>,
+    next: usize,
+}
+
+impl Bench {
+    async fn compare(
+        &mut self,
+        mail: &Mail,
+        directory: &Path,
+        signatures: &str,
+        sink: SocketAddr,
+    ) -> std::io::Result<()> {
+        let mut table = Table::new(
+            &format!("{} mail, {} signatures, {CLIENTS} clients", mail.name, SIGNATURES),
+            &["candidate", "mails/s", "p50 ms", "processor ms/mail"],
+        );
+        let direct = self.measure(mail, sink, 1500, || 0.0).await?;
+        table.row("sink, direct", &direct.cells());
+        let relay = {
+            let mut child = Command::new(std::env::current_exe()?);
+            child.args(["relay", "127.0.0.1:25026", &sink.to_string()]).stdin(Stdio::null());
+            let mut child = child.spawn()?;
+            peers::await_port(local(25026), Duration::from_secs(10))?;
+            let pid = child.id();
+            let figure = self.measure(mail, local(25026), 1000, || exact_processor_ms(pid)).await;
+            peers::stop(&mut child);
+            figure?
+        };
+        table.row("bare relay", &relay.cells());
+        let ours = {
+            let gateway = Gateway::start(&directory.join("lockgate"), signatures, sink, "", "")?;
+            self.measure(mail, gateway.address, 1000, || exact_processor_ms(gateway.pid)).await?
+        };
+        table.row("lockgate", &ours.cells());
+        let mut stacks = Vec::new();
+        for (filter, name, count) in [
+            (Filter::Amavis, "Postfix + amavisd + clamd", 100),
+            (Filter::Rspamd, "Postfix + rspamd + clamd", 200),
+        ] {
+            let stack = Stack::start(filter, &directory.join(name.replace(' ', "")), signatures, sink)?;
+            let figure =
+                self.measure(mail, stack.address, count, || usage_of(&stack.pids).processor_ms).await?;
+            table.row(name, &figure.cells());
+            stacks.push(figure);
+        }
+        table.print();
+        self.ratios(mail, &ours, &relay, &stacks, signatures)
+    }
+
+    /// The ratios that the design asks for, each beside what was seen.
+    fn ratios(
+        &self,
+        mail: &Mail,
+        ours: &Figure,
+        relay: &Figure,
+        stacks: &[Figure],
+        signatures: &str,
+    ) -> std::io::Result<()> {
+        let mut table = Table::new(&format!("{} mail: ratios", mail.name), &["ratio", "asked", "seen"]);
+        let row = |table: &mut Table, what: &str, asked: &str, seen: f64| {
+            table.row(what, &[asked.to_owned(), format!("{seen:.2}")])
+        };
+        row(&mut table, "mails/s over Postfix + amavisd + clamd", ">= 20", ours.rate / stacks[0].rate);
+        row(&mut table, "mails/s over Postfix + rspamd + clamd", ">= 8", ours.rate / stacks[1].rate);
+        row(&mut table, "latency over the first's", "<= 0.10", ours.latency_ms / stacks[0].latency_ms);
+        if mail.name == "executable" {
+            row(&mut table, "mails/s over the bare relay", ">= 0.5", ours.rate / relay.rate);
+            row(
+                &mut table,
+                "processor time over the bare relay",
+                "<= 2.5",
+                ours.processor_ms / relay.processor_ms,
+            );
+            row(
+                &mut table,
+                "processor time over the first stack",
+                "<= 0.033",
+                ours.processor_ms / stacks[0].processor_ms,
+            );
+        } else {
+            let parts = components::measure(mail, signatures)?;
+            let sum = relay.processor_ms + parts.sum_ms();
+            row(
+                &mut table,
+                "processor time over the first stack",
+                "<= 0.05",
+                ours.processor_ms / stacks[0].processor_ms,
+            );
+            row(
+                &mut table,
+                "processor time over relay + base64 + inflate + matching",
+                "<= 1.3",
+                ours.processor_ms / sum,
+            );
+        }
+        table.print();
+        Ok(())
+    }
+
+    /// The median round of one candidate; `processor` reads its processor time so far, in milliseconds.
+    async fn measure(
+        &mut self,
+        mail: &Mail,
+        target: SocketAddr,
+        count: usize,
+        processor: impl Fn() -> f64,
+    ) -> std::io::Result<Figure> {
+        let warm = self.load(mail, target, 32).await;
+        if let Some(error) = warm.errors.first() {
+            return Err(std::io::Error::other(format!("{target} does not take mail: {error}")));
+        }
+        let mut figures = Vec::new();
+        for _ in 0..ROUNDS {
+            let before = processor();
+            let outcome = self.load(mail, target, count).await;
+            let processor_ms = (processor() - before) / outcome.mails.max(1) as f64;
+            if let Some(error) = outcome.errors.first() {
+                eprintln!("{} of {count} mails failed at {target}: {error}", outcome.errors.len());
+            }
+            figures.push(Figure { rate: outcome.rate(), latency_ms: outcome.latency_ms(50), processor_ms });
+        }
+        figures.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        Ok(figures[ROUNDS / 2].clone())
+    }
+
+    async fn load(&mut self, mail: &Mail, target: SocketAddr, count: usize) -> Outcome {
+        let first = self.next;
+        self.next += count;
+        load::run(target, mail, first, count, CLIENTS, &self.arrivals).await
+    }
+}
+
+impl Figure {
+    fn cells(&self) -> [String; 3] {
+        [format!("{:.1}", self.rate), format!("{:.1}", self.latency_ms), format!("{:.3}", self.processor_ms)]
+    }
+}

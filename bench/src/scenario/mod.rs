@@ -1,0 +1,6 @@
+//! One scenario a file, each side by side with its peers.
+
+pub mod components;
+pub mod mail_bombs;
+pub mod mail_memory;
+pub mod mail_speed;
