@@ -116,15 +116,17 @@ impl Address {
     }
 
     /// Whether the local part can be read as an address of its own: `user%other@relay`, `other!user@relay`,
-    /// `"user@other"@relay`, `host::user`. A next hop that trusts the gateway might send it on, so a gateway that
+    /// `"user@other"@relay`, `host::user`, Exchange's `IMCEASMTP-user+40other@relay`. A next hop that trusts the gateway might send it on, so a gateway that
     /// accepts domains instead of passing the client's address must not take it. Quotes make no difference, since
     /// servers look inside them.
     pub fn is_routed(&self) -> bool {
-        self.local_part().contains(['%', '!', '@', ':'])
+        let local = self.local_part();
+        let is_encapsulated = local.trim_start_matches('"').to_ascii_uppercase().starts_with("IMCEASMTP-");
+        is_encapsulated || local.contains(['%', '!', '@', ':'])
     }
 
     /// Whether it is one of these domains' own, so that a next hop which trusts the gateway keeps it: an entry
-    /// `example.com` stands for that domain alone, `.example.com` for those under it. An address that is routed is
+    /// `example.com` stands for that domain alone, `*.example.com` for those under it. An address that is routed is
     /// nobody's. `postmaster` alone is the next hop's (RFC 5321 section 4.5.1), another local part alone is not:
     /// what is appended to it is not known here.
     pub fn belongs_to<S: AsRef<str>>(&self, domains: &[S]) -> bool {
@@ -133,8 +135,13 @@ impl Address {
         }
         let Some(domain) = self.domain() else { return self.text.eq_ignore_ascii_case("postmaster") };
         domains.iter().map(|entry| entry.as_ref().to_lowercase()).any(|entry| {
-            let is_under = entry.starts_with('.') && entry.len() > 1 && domain.ends_with(&entry);
-            domain == entry.strip_suffix('.').unwrap_or(&entry) || is_under && domain.len() > entry.len()
+            let entry = entry.strip_suffix('.').unwrap_or(&entry);
+            match entry.strip_prefix("*.") {
+                Some(parent) => {
+                    domain.strip_suffix(parent).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+                }
+                None => domain == entry,
+            }
         })
     }
 
@@ -272,7 +279,7 @@ mod tests {
 
     #[test]
     fn only_what_a_domain_keeps_belongs_to_it() {
-        let domains = ["Example.com", ".example.org", "[192.0.2.1]"];
+        let domains = ["Example.com", "*.example.org", "[192.0.2.1]"];
         let cases = [
             ("a@example.com", true),
             ("a@EXAMPLE.COM.", true),
@@ -301,7 +308,47 @@ mod tests {
         let (_, rest) = Path::parse("<@example.com:a@other>").expect("a route");
         assert_eq!(rest, "");
         assert!(!Address::parse("a@other").expect("an address").belongs_to(&domains));
-        assert!(!Address::parse("a@other").expect("an address").belongs_to(&["", "."]));
+        assert!(!Address::parse("a@other").expect("an address").belongs_to(&["", ".", "*"]));
+    }
+
+    /// What testers of open relays try, towards a relay that takes mail for `relay` and `[192.0.2.1]` only.
+    #[test]
+    fn no_known_trick_relays() {
+        let tricks = [
+            "user@other",
+            "user@other.",
+            "user",
+            "\"user@other\"",
+            "\"user%other\"",
+            "user@other@relay",
+            "\"user@other\"@relay",
+            "user%other@relay",
+            "user%other@[192.0.2.1]",
+            "\"user%other\"@relay",
+            "\"user@other\"@[192.0.2.1]",
+            "user@other@[192.0.2.1]",
+            "@relay:user@other",
+            "@[192.0.2.1]:user@other",
+            "@relay,@relay:user%other@relay",
+            "other!user",
+            "other!user@relay",
+            "other!user@[192.0.2.1]",
+            "\"other!user\"@relay",
+            "user@relay@other",
+            "user%relay@other",
+            "user@other,relay",
+            "user@other;user@relay",
+            "user@other user@relay",
+            "user@other>,<user@relay",
+            "user@relay\u{0}.other",
+            "IMCEASMTP-user+40other@relay",
+            "user@[192.0.2.1].other",
+        ];
+        for trick in tricks {
+            let Ok((path, _)) = Path::parse(&format!("<{trick}>")) else { continue };
+            let address = path.address().expect("not null");
+            assert!(!address.belongs_to(&["relay", "[192.0.2.1]"]), "{trick}");
+        }
     }
 
     #[test]

@@ -95,7 +95,8 @@ impl Receiver {
         self.awaited = Awaited::Data(Dotted::new(line_ends, self.limits.text_line_bytes_max));
     }
 
-    /// So many bytes of a mail come next (RFC 3030 section 2). None at all gives `EndOfContent` at once.
+    /// So many bytes of a mail come next (RFC 3030 section 2). Their end needs no
+    /// further byte: after the last of them, and for none at all, a step without input says `EndOfContent`.
     pub fn expect_chunk(&mut self, bytes: u64) {
         self.awaited = Awaited::Chunk { bytes_left: bytes };
     }

@@ -27,9 +27,11 @@ pub struct Reply {
 
 impl Reply {
     /// A reply with an enhanced status code (RFC 3463), such as `(550, "5.7.1", "…")`. Line feeds in the text make
-    /// several lines; other control characters are replaced.
+    /// several lines; other control characters are replaced, and so is what is not ASCII: a client that has not asked
+    /// for SMTPUTF8 must not be sent any (RFC 6531 section 3.7.4.2).
     pub fn new(code: u16, enhanced: &str, text: &str) -> Self {
-        let lines = text.split('\n').map(|line| sanitise(&format!("{enhanced} {line}"))).collect();
+        let ascii = |line: &str| line.replace(|c: char| !c.is_ascii(), "?");
+        let lines = text.split('\n').map(|line| sanitise(&format!("{enhanced} {}", ascii(line)))).collect();
         Self { code: clamp(code), lines }
     }
 
@@ -313,7 +315,8 @@ mod tests {
     fn text_cannot_become_a_line() {
         let reply = Reply::new(550, "5.7.1", "found A\r\n250 ok\u{0}\u{7f}\u{85}");
         assert_eq!(reply.to_bytes(), b"550-5.7.1 found A?\r\n550 5.7.1 250 ok???\r\n");
-        assert!(Reply::new(550, "5.7.1", &"é".repeat(1000)).to_bytes().len() <= 512);
+        assert_eq!(Reply::new(550, "5.7.1", "é.exe").lines(), ["5.7.1 ?.exe"]);
+        assert!(Reply::plain(550, &[&"é".repeat(1000)]).to_bytes().len() <= 512);
     }
 
     #[test]

@@ -163,6 +163,35 @@ fn an_outcome_not_told_is_a_rejection() {
 }
 
 #[test]
+fn a_recipient_put_off_is_no_error() {
+    let mut session = Session::new(Rules { errors_max: 0, ..Rules::default() });
+    play(&mut session, &["+EHLO a => hello", "+MAIL FROM:<a@b> => mail", "+RCPT TO:<c@d> => rcpt"]);
+    for _ in 0..3 {
+        play(&mut session, &["=RCPT TO:<e@f> => rcpt"]);
+        session.put_off();
+    }
+    assert_eq!(session.recipients(), 1);
+    play(&mut session, &["+DATA => data"]);
+}
+
+#[test]
+fn a_mail_accepted_forgives_errors() {
+    let mut session = Session::new(Rules { errors_max: 1, ..Rules::default() });
+    play(
+        &mut session,
+        &[
+            "+EHLO a => hello",
+            "=FOO => 500",
+            "+MAIL FROM:<a@b> => mail",
+            "+RCPT TO:<c@d> => rcpt",
+            "+DATA => data",
+            "=FOO => 500",
+            "=FOO => close 421",
+        ],
+    );
+}
+
+#[test]
 fn tls_forgets_what_was_said() {
     let mut session = greeted();
     play(
