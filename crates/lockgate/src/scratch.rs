@@ -1,5 +1,7 @@
 //! A directory for one test. Rule: it goes away with its value.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
+
 use std::path::{Path, PathBuf};
 
 /// An empty directory of its own.
@@ -32,9 +34,4 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// The EICAR test file, assembled here so that the tree does not hold it.
-pub fn eicar() -> Vec<u8> {
-    [r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR", "-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"].concat().into_bytes()
 }

@@ -57,8 +57,13 @@ impl<'a> Problems<'a> {
 /// The known word nearest to one that is not known, if one is near enough to be meant.
 pub fn nearest<'k>(unknown: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let near_enough = unknown.chars().count() / 2 + 1;
+    let distance = |word: &str| {
+        // Half of a word is nearer than any typing error: depth for depth_max.
+        let is_half = unknown.len() >= 3 && (word.starts_with(unknown) || word.ends_with(unknown));
+        if is_half { 1 } else { edits(unknown, word) }
+    };
     known
-        .map(|word| (edits(unknown, word), word))
+        .map(|word| (distance(word), word))
         .filter(|(distance, _)| *distance <= near_enough)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
@@ -109,6 +114,8 @@ mod tests {
             ("nxet_hop", Some("next_hop")),
             ("adress", Some("address")),
             ("tial_bytes", Some("tail_bytes")),
+            ("hold", Some("hold_bytes")),
+            ("hop", Some("next_hop")),
             ("colour", None),
         ] {
             assert_eq!(nearest(unknown, known.into_iter()), expected, "{unknown}");

@@ -1,0 +1,139 @@
+//! The commands as a person runs them: output and exit status. Rule: every file is made here, EICAR at run time.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
+
+mod common;
+
+use common::{Scratch, eicar, lockgate, zip};
+use std::process::Output;
+
+fn status(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn scan_says_what_it_found_by_its_exit_status() {
+    let scratch = Scratch::new("scan");
+    scratch.write("clean.txt", "hello\n");
+    scratch.write("eicar.com", eicar());
+    scratch.write("nested/outer.zip", zip("inner.zip", &zip("eicar.com", &eicar())));
+    for (paths, expected) in [
+        (&["clean.txt"][..], 0),
+        (&["eicar.com"], 1),
+        (&["nested"], 1),
+        (&["."], 1),
+        (&["missing"], 2),
+        (&["clean.txt", "missing"], 2),
+        (&["missing", "eicar.com"], 1),
+    ] {
+        let output = lockgate(&[&["scan"], paths].concat(), scratch.path());
+        assert_eq!(status(&output), Some(expected), "{paths:?}: {}{}", out(&output), err(&output));
+    }
+}
+
+#[test]
+fn scan_names_the_part_that_it_was_found_in() {
+    let scratch = Scratch::new("scan-part");
+    scratch.write("outer.zip", zip("inner.zip", &zip("eicar.com", &eicar())));
+    scratch.write("clean.txt", "hello\n");
+    let output = lockgate(&["scan", "--json", "outer.zip", "clean.txt"], scratch.path());
+    let lines: Vec<serde_json::Value> =
+        out(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["path"], "outer.zip");
+    assert_eq!(lines[0]["verdict"], "reject");
+    // Nothing is packed, so that it is found in the archives' own bytes, too.
+    let findings = lines[0]["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["part"] == "inner.zip/eicar.com").unwrap();
+    assert_eq!(finding["name"], "Demo.Eicar-Test-Signature");
+    assert_eq!((&finding["engine"], &finding["buffer"]), (&"antivirus".into(), &"file.data".into()));
+    assert_eq!((&lines[1]["verdict"], &lines[1]["findings"]), (&"pass".into(), &serde_json::json!([])));
+}
+
+#[test]
+fn scan_takes_other_databases() {
+    let scratch = Scratch::new("scan-database");
+    scratch.write("own.ndb", "Own.Signature:0:*:6d792d6f776e2d6d61726b6572\n");
+    scratch.write("marked", "here is my-own-marker\n");
+    scratch.write("eicar.com", eicar());
+    let with_own = |path| status(&lockgate(&["scan", "--database", "own.ndb", path], scratch.path()));
+    assert_eq!((with_own("marked"), with_own("eicar.com")), (Some(1), Some(0)));
+    let missing = lockgate(&["scan", "--database", "none.ndb", "marked"], scratch.path());
+    assert_eq!(status(&missing), Some(2));
+    assert!(err(&missing).contains("none.ndb: cannot be read"), "{}", err(&missing));
+}
+
+#[test]
+fn check_counts_and_lists_what_was_not_loaded() {
+    let scratch = Scratch::new("check");
+    scratch.write("databases/a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");
+    scratch.write("databases/b.cdb", "of a kind not understood yet");
+    let config = "[[listen]]\nnext_hop = \"127.0.0.1:25\"\n[antivirus]\ndatabases = [\"databases\"]\n";
+    scratch.write("lockgate.toml", config);
+
+    let output = lockgate(&["check", "--config", "lockgate.toml", "--json"], scratch.path());
+    assert_eq!(status(&output), Some(2));
+    let text = out(&output);
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["signatures_loaded"], &lines[0]["signatures_failed"]), (&1.into(), &1.into()));
+    for zero in ["rules_loaded", "rules_failed", "list_lines_loaded", "list_lines_failed"] {
+        assert_eq!(lines[0][zero], 0, "{zero}");
+    }
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["line"], 2);
+    assert!(lines[1]["file"].as_str().is_some_and(|file| file.ends_with("a.ndb")), "{}", lines[1]);
+
+    let output = lockgate(&["check", "--config", "lockgate.toml"], scratch.path());
+    assert_eq!(status(&output), Some(2));
+    for words in
+        ["a.ndb:2:", "not understood yet: databases/b.cdb", "1 loaded, 1 not loaded", "relay_domains"]
+    {
+        assert!(out(&output).contains(words), "{words} in\n{}", out(&output));
+    }
+    assert_eq!(status(&lockgate(&["check"], scratch.path())), Some(0));
+}
+
+#[test]
+fn errors_in_the_configuration_name_their_place() {
+    let scratch = Scratch::new("errors");
+    scratch.write("lockgate.toml", "[[listen]]\nnext_hop = \"127.0.0.1:25\"\nadress = \"127.0.0.1:25\"\n");
+    for command in [&["check"][..], &["serve"], &["explain", "0000000000000"], &["scan", "lockgate.toml"]] {
+        let output = lockgate(&[command, &["--config", "lockgate.toml"]].concat(), scratch.path());
+        assert_eq!(status(&output), Some(2), "{command:?}");
+        let wanted = "lockgate.toml:3:1: unknown key \"adress\" in [listen]: did you mean \"address\"?";
+        assert!(err(&output).contains(wanted), "{command:?}: {}", err(&output));
+    }
+    let output = lockgate(&["check", "--json", "--config", "lockgate.toml"], scratch.path());
+    assert!(out(&output).contains("\"line\":3,\"column\":1"), "{}", out(&output));
+}
+
+#[test]
+fn explain_tells_a_verdict_from_the_events() {
+    let scratch = Scratch::new("explain");
+    let event = r#"{"timestamp":"2026-11-21T00:00:00.000000+0000","event_type":"verdict","verdict":{"id":"0000000000033","verdict":"pass","findings":[],"incomplete":[]}}"#;
+    scratch.write("eve.json", format!("{event}\n"));
+    let explain = |id| lockgate(&["explain", "--eve", "eve.json", id], scratch.path());
+    assert_eq!(status(&explain("0000000000033")), Some(0));
+    assert!(out(&explain("0000000000033")).contains("nothing was found"));
+    assert_eq!(status(&explain("0000000000034")), Some(2));
+    assert_eq!(status(&explain("what")), Some(2));
+    assert_eq!(status(&lockgate(&["explain", "0000000000033"], scratch.path())), Some(2));
+}
+
+#[test]
+fn the_manual_page_is_made_of_the_same_tables() {
+    let scratch = Scratch::new("man");
+    let man = out(&lockgate(&["reference", "--man"], scratch.path()));
+    for words in [".SH CONFIGURATION", "hold_bytes", ".SS serve", "policy.group"] {
+        assert!(man.contains(words), "{words}");
+    }
+}
