@@ -6,6 +6,7 @@ use crate::shared::Shared;
 use crate::stream::Stream;
 use crate::tally::Place;
 use lockgate_model::Blame;
+use lockgate_proto::proxy_protocol::{self, Header, Version};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::fmt;
 use std::io;
@@ -135,10 +136,17 @@ async fn connect_from(source: SocketAddr, address: SocketAddr) -> io::Result<Tcp
     TcpSocket::from_std_stream(socket.into()).connect(address).await
 }
 
-/// Queues the header that tells who the client is; it leaves with the first bytes to the next hop, or at once.
+/// Queues the header that tells who the client is; it leaves with the first bytes to the next hop, or at the first flush.
 fn write_proxy_header(stream: &mut Stream, accepted: &Accepted, how: ClientAddress) -> io::Result<()> {
-    let _ = (stream, accepted, how);
-    Ok(())
+    let version = match how {
+        ClientAddress::ProxyV1 => Version::V1,
+        ClientAddress::ProxyV2 => Version::V2,
+        ClientAddress::Auto | ClientAddress::Xclient | ClientAddress::Xforward | ClientAddress::None => {
+            return Ok(());
+        }
+    };
+    let header = Header::Proxied { source: accepted.client, destination: accepted.server };
+    stream.write(&proxy_protocol::encode(version, header))
 }
 
 /// How long a close may wait for the next hop's own end.

@@ -9,6 +9,7 @@ use crate::queue::Queue;
 use crate::scratch::with_scratch;
 use crate::tls::TlsState;
 use lockgate_inspect::Released;
+use lockgate_proto::pop3;
 use lockgate_proto::smtp::Stuffing;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ServerConfig};
@@ -29,6 +30,15 @@ pub enum ReadOutcome {
     WouldBlock,
     /// The other side has ended its way; ours is still open.
     End,
+}
+
+/// Whether the caller of [`Stream::ready`] would read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It would.
+    Wanted,
+    /// It has no use for more bytes now.
+    Unwanted,
 }
 
 /// What TLS came to.
@@ -52,6 +62,8 @@ pub struct Stream {
 
 /// Slices that go out in one system call; the rest waits for the next.
 const SLICES_MAX: usize = 16;
+/// Pieces of content shorter than this are copied together instead of being sent one by one.
+const GATHERED_BYTES_MAX: usize = 1024;
 /// What is read and thrown away at a close, so that the other side reads our last words before it sees a reset.
 const LINGER_BYTES_MAX: usize = 1 << 20;
 
@@ -76,9 +88,7 @@ impl Stream {
 
     /// Waits until [`Stream::try_read`] has something to say. Writes nothing.
     pub async fn readable(&mut self) -> io::Result<()> {
-        self.unread.release();
-        let waits = !self.unread.is_empty() || self.tls.as_mut().is_some_and(|tls| tls.has_plaintext());
-        if waits { Ok(()) } else { self.tcp.readable().await }
+        if self.has_unread() { Ok(()) } else { self.tcp.readable().await }
     }
 
     /// Reads what there is, as far as it fits: first what was put back, then what the socket has.
@@ -158,9 +168,26 @@ impl Stream {
     /// what the stuffing refuses.
     pub fn write_stuffed(&mut self, content: &Released<'_>, stuffing: &mut Stuffing) -> io::Result<()> {
         for slice in content.slices() {
-            stuffing.pieces(slice).try_for_each(|piece| self.write(piece))?;
+            stuffing.pieces(slice).try_for_each(|piece| self.write_piece(piece))?;
         }
-        Ok(())
+        self.send_pending()
+    }
+
+    /// The same as a multi-line reply of POP3 (RFC 1939 section 3).
+    pub fn write_stuffed_reply(
+        &mut self,
+        content: &Released<'_>,
+        stuffing: &mut pop3::Stuffing,
+    ) -> io::Result<()> {
+        for slice in content.slices() {
+            stuffing.pieces(slice).try_for_each(|piece| self.write_piece(piece))?;
+        }
+        self.send_pending()
+    }
+
+    /// Short pieces are copied together: a mail of dots is not to cost a system call for each.
+    fn write_piece(&mut self, piece: &[u8]) -> io::Result<()> {
+        if piece.len() < GATHERED_BYTES_MAX { self.queue(piece) } else { self.write(piece) }
     }
 
     /// How many bytes wait for the socket to take them.
@@ -177,6 +204,28 @@ impl Stream {
             }
             self.tcp.writable().await?;
         }
+    }
+
+    /// Waits for whatever can be done next: sending what is pending (it is sent), or, if it is wanted, reading. Comes back
+    /// after either; may be dropped and called again.
+    pub async fn ready(&mut self, reading: Reading) -> io::Result<()> {
+        self.send_pending()?;
+        if reading == Reading::Wanted && self.has_unread() {
+            return Ok(());
+        }
+        let interest = match (reading, self.pending.is_empty()) {
+            (Reading::Wanted, true) => Interest::READABLE,
+            (Reading::Wanted, false) => Interest::READABLE | Interest::WRITABLE,
+            (Reading::Unwanted, false) => Interest::WRITABLE,
+            (Reading::Unwanted, true) => std::future::pending().await,
+        };
+        let ready = self.tcp.ready(interest).await?;
+        if ready.is_writable() { self.send_pending() } else { Ok(()) }
+    }
+
+    fn has_unread(&mut self) -> bool {
+        self.unread.release();
+        !self.unread.is_empty() || self.tls.as_mut().is_some_and(|tls| tls.has_plaintext())
     }
 
     /// Whether TLS is on.

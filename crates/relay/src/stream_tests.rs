@@ -169,3 +169,26 @@ fn a_broken_certificate_names_its_file() {
     let swapped = Certificate { chain: certificate.key.clone(), key: certificate.key.clone() };
     assert_eq!(tls::server_config(&swapped).unwrap_err().path, certificate.key);
 }
+
+#[tokio::test]
+async fn ready_sends_what_is_pending_while_it_waits_to_read() {
+    let (mut a, mut b) = pair().await;
+    let content = pattern(6 << 20);
+    a.write(&content).unwrap();
+    assert!(a.pending_bytes() > 0);
+    let sending = async {
+        while a.pending_bytes() > 0 {
+            a.ready(Reading::Unwanted).await.unwrap();
+        }
+        while a.try_read(&mut [0; 8]).unwrap() == ReadOutcome::WouldBlock {
+            a.ready(Reading::Wanted).await.unwrap();
+        }
+    };
+    let reading = async {
+        let read = read_exactly(&mut b, content.len()).await;
+        b.write(b"thanks").unwrap();
+        read
+    };
+    let ((), read) = tokio::join!(sending, reading);
+    assert!(read == content);
+}
