@@ -116,9 +116,13 @@ fn sniff(bytes: &[u8]) -> FileType {
     ];
     match magics.into_iter().find(|(magic, _)| bytes.starts_with(magic)) {
         Some((_, file_type)) => file_type,
-        None if bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) => {
+        None if bytes.iter().filter(|byte| is_text(**byte)).count() * 20 >= bytes.len() * 19 => {
             FileType::Text
         }
         None => FileType::Data,
     }
+}
+
+fn is_text(byte: u8) -> bool {
+    byte.is_ascii_graphic() || byte.is_ascii_whitespace()
 }

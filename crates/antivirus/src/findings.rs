@@ -42,13 +42,6 @@ impl Key {
     }
 }
 
-/// How often a subsignature has matched, and where it did last.
-#[derive(Clone, Copy)]
-struct Count {
-    matches: u32,
-    last_start: u64,
-}
-
 /// A match that must meet something not known yet.
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -87,7 +80,8 @@ pub(crate) struct About {
 #[derive(Default)]
 pub(crate) struct Findings {
     matched: HashMap<u64, u64, BuildHasherDefault<Fold>>,
-    counts: HashMap<u64, Count, BuildHasherDefault<Fold>>,
+    /// How often each subsignature has matched, where that matters.
+    counts: HashMap<u64, u32, BuildHasherDefault<Fold>>,
     candidates: Vec<Candidate>,
     prune_at: usize,
     reported: Vec<u32>,
@@ -212,7 +206,7 @@ impl Findings {
         *matched |= bit;
         let matched = *matched;
         if program.count_max > 0 {
-            if !self.count(key.subsignature(usage.subsignature), start, program.count_max) {
+            if !self.count(key.subsignature(usage.subsignature), program.count_max) {
                 return;
             }
         } else if !is_new {
@@ -226,24 +220,17 @@ impl Findings {
         }
     }
 
-    /// Counts a match; says whether that changed the count. Two matches from one start are one.
-    fn count(&mut self, subsignature: u64, start: u64, most: u32) -> bool {
-        match self.counts.get_mut(&subsignature) {
-            None => {
-                self.counts.insert(subsignature, Count { matches: 1, last_start: start });
-                true
-            }
-            Some(count) if count.matches < most && start > count.last_start => {
-                *count = Count { matches: count.matches + 1, last_start: start };
-                true
-            }
-            Some(_) => false,
-        }
+    /// Counts a match; says whether that changed the count.
+    fn count(&mut self, subsignature: u64, most: u32) -> bool {
+        let matches = self.counts.entry(subsignature).or_insert(0);
+        let counts = *matches < most;
+        *matches += u32::from(counts);
+        counts
     }
 
     fn matches(&self, key: Key, id: u8) -> u32 {
         // Where nothing is counted, one is as good as many.
-        self.counts.get(&key.subsignature(id)).map_or(1, |count| count.matches)
+        self.counts.get(&key.subsignature(id)).copied().unwrap_or(1)
     }
 
     fn holds_at_end(&self, database: &Database, about: &About, key: Key, matched: u64, length: u64) -> bool {
