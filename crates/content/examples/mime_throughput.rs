@@ -5,7 +5,9 @@ use lockgate_content::{Decoder, Event, More};
 use std::time::Instant;
 
 const ATTACHMENT_BYTES: usize = 1 << 20;
-const ROUNDS: u32 = 500;
+/// The best of so many batches is printed, since other work on the machine only ever slows one down.
+const BATCHES: u32 = 40;
+const ROUNDS: u32 = 10;
 
 fn main() {
     let attachment = noise();
@@ -16,13 +18,16 @@ fn main() {
         for chunk_bytes in [4 << 10, 16 << 10, 64 << 10] {
             for scratch_bytes in [4 << 10, 64 << 10] {
                 let mut scratch = vec![0; scratch_bytes];
-                let start = Instant::now();
-                let mut decoded = 0;
-                for _ in 0..ROUNDS {
-                    decoded = read(&mail, chunk_bytes, &mut scratch);
-                }
-                let micros = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
-                assert_eq!(decoded, ATTACHMENT_BYTES + 5, "the attachment and the text");
+                let micros = (0..BATCHES)
+                    .map(|_| {
+                        let start = Instant::now();
+                        for _ in 0..ROUNDS {
+                            let decoded = read(&mail, chunk_bytes, &mut scratch);
+                            assert_eq!(decoded, ATTACHMENT_BYTES + 5, "the attachment and the text");
+                        }
+                        start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS)
+                    })
+                    .fold(f64::INFINITY, f64::min);
                 println!(
                     "{name}, chunks of {:2} KiB, scratch {:2} KiB: {:6.0} MB/s, {micros:5.0} us a mail of {} bytes",
                     chunk_bytes >> 10,

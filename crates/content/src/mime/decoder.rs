@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// What every delimiter line begins with, and no line of base64.
-static DELIMITER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n--"));
+static HYPHENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"--"));
 
 /// How the fields begin that parts have; others are not for them (RFC 2045 section 3).
 const PART_FIELD: &[u8] = b"content-";
@@ -37,6 +37,8 @@ pub struct MimeDecoder {
     /// How many of the held bytes have turned out to be content, and how many of those have been given on.
     content: usize,
     given: usize,
+    /// A header block has a line that is none of a header: from there it is given as a child, too.
+    in_junk: bool,
     /// The open leaf is a body without a boundary, in which one may be found.
     is_undivided: bool,
     /// A delimiter was decided before its line has ended; the rest of the line is dropped.
@@ -85,6 +87,7 @@ impl MimeDecoder {
             held: Vec::new(),
             content: 0,
             given: 0,
+            in_junk: false,
             is_undivided: false,
             in_long_line: false,
             said: VecDeque::new(),
@@ -139,22 +142,44 @@ impl Decoder for MimeDecoder {
 impl MimeDecoder {
     /// What came of reading header lines.
     fn meet_header(&mut self, used: usize, stop: Stop) -> Step {
-        let is_top = self.is_top;
+        let (is_top, was_junk) = (self.is_top, self.in_junk);
         match stop {
             Stop::More => {}
             Stop::Hyphen if !self.stack.is_empty() => self.is_candidate = true,
             Stop::Hyphen => self.begin_header_line(),
             Stop::Ended => self.begin_body(),
             Stop::Body => {
-                if let Place::Header(reader) = &mut self.place {
-                    self.held = reader.take_body_line();
-                    self.content = self.held.len();
-                }
+                self.hold_body_line();
+                self.content -= undecided(&self.held);
                 self.begin_body();
             }
+            Stop::Junk => {
+                self.hold_body_line();
+                let label = format!("{}.header", self.section());
+                self.open(Entry { label, name: None, declared: None });
+                self.in_junk = true;
+            }
         }
-        let is_side = is_top && used > 0;
-        Step::new(used, if is_side { Event::Side(Buffer::MailHeader, 0..used) } else { Event::Working })
+        let event = match used {
+            0 => Event::Working,
+            _ if was_junk => Event::Input(0..used),
+            _ if is_top => Event::Side(Buffer::MailHeader, 0..used),
+            _ => Event::Working,
+        };
+        Step::new(used, event)
+    }
+
+    /// Holds the line that the header reader could make nothing of, as content.
+    fn hold_body_line(&mut self) {
+        if let Place::Header(reader) = &mut self.place {
+            self.held = reader.take_body_line();
+            self.content = self.held.len();
+        }
+    }
+
+    /// The section number of the part that is open.
+    fn section(&self) -> String {
+        if self.stack.is_empty() { "1".to_owned() } else { self.stack.section(usize::MAX) }
     }
 
     fn begin_header_line(&mut self) {
@@ -167,6 +192,9 @@ impl MimeDecoder {
     fn begin_body(&mut self) {
         let Place::Header(reader) = &mut self.place else { return };
         let fields = reader.finish();
+        if std::mem::take(&mut self.in_junk) {
+            self.said.push_back(Event::Close);
+        }
         if fields.is_cut {
             self.said.push_back(Event::Incomplete(Reason::Held));
         }
@@ -186,7 +214,8 @@ impl MimeDecoder {
                 self.place = Place::Beside { side: Side::Preamble, is_open: false, transfer: plan.transfer };
             }
             shape => {
-                let is_untyped = fields.media_types.is_empty() && self.stack.is_empty();
+                let has_type = fields.media_types.iter().any(|media_type| media_type.value.contains('/'));
+                let is_untyped = !has_type && self.stack.is_empty();
                 self.begin_leaf(plan.declared, plan.name, &shape);
                 self.place = Place::Leaf(plan.transfer);
                 let is_multipart = matches!(shape, Shape::Multipart { .. });
@@ -202,7 +231,7 @@ impl MimeDecoder {
 
     fn begin_leaf(&mut self, declared: Option<String>, name: Option<String>, shape: &Shape) {
         self.say_oddities();
-        let label = if self.stack.is_empty() { "1".to_owned() } else { self.stack.section(usize::MAX) };
+        let label = self.section();
         self.open(Entry { label, name, declared });
         match shape {
             Shape::Partial => self.said.push_back(Event::Incomplete(Reason::Partial)),
@@ -224,10 +253,7 @@ impl MimeDecoder {
             return;
         }
         self.body_start = false;
-        self.clear = match DELIMITER.find(input) {
-            Some(at) => at - usize::from(at > 0 && input[at - 1] == b'\r'),
-            None => input.len() - undecided(input),
-        };
+        self.clear = clear_bytes(input);
         self.is_candidate = self.clear == 0;
     }
 
@@ -257,7 +283,10 @@ impl MimeDecoder {
         let held = std::mem::take(&mut self.held);
         let rest = &held[self.given..self.content];
         let (used, event) = match &mut self.place {
-            Place::Header(reader) => (reader.push(rest).0, Event::Working),
+            Place::Header(_) => {
+                let (used, made) = Transfer::Identity.decode(rest, scratch);
+                (used, output(made))
+            }
             Place::Leaf(transfer) | Place::Beside { is_open: true, transfer, .. } => {
                 let (used, made) = transfer.decode(rest, scratch);
                 (used, output(made))
@@ -372,8 +401,9 @@ impl MimeDecoder {
         let field = self.held[line_end + 1..].to_vec();
         let delimiter = Delimiter { level: self.stack.depth() - 1, kind: Kind::Part, rest: Rest::Blank };
         let step = self.divide(delimiter, used, scratch);
-        self.content = field.len();
-        self.held = field;
+        if let Place::Header(reader) = &mut self.place {
+            reader.push(&field);
+        }
         step
     }
 
@@ -388,7 +418,7 @@ impl MimeDecoder {
         let needs_line_end = !self.body_start && !matches!(self.place, Place::Header(_));
         match self.held.as_slice() {
             [] if needs_line_end => Some(b"\r\n"),
-            [b'\r'] => Some(b"\n"),
+            [b'\r'] => Some(b"\n-"),
             held if held.len() < self.line_at() + 2 => Some(b"-"),
             _ => None,
         }
@@ -398,7 +428,7 @@ impl MimeDecoder {
     fn line_at(&self) -> usize {
         match self.held.as_slice() {
             [b'\r', b'\n', ..] => 2,
-            [b'\n', ..] => 1,
+            [b'\r' | b'\n', ..] => 1,
             _ => 0,
         }
     }
@@ -409,8 +439,14 @@ impl MimeDecoder {
         self.body_start = false;
         self.given = 0;
         self.content = self.held.len();
-        if matches!(self.place, Place::Header(_)) {
-            self.begin_header_line();
+        if let Place::Header(reader) = &mut self.place {
+            reader.begin_line();
+            // There is no line end in it, so the reader has no reason to stop.
+            reader.push(&self.held);
+            if !self.in_junk {
+                self.held.clear();
+                self.content = 0;
+            }
         } else {
             self.content -= undecided(self.held.get(self.line_at() + 2..).unwrap_or_default());
         }
@@ -422,7 +458,11 @@ impl MimeDecoder {
         if matches!(self.place, Place::Header(_)) {
             self.oddities.note(Oddity::DelimiterInHeader);
         }
+        let has_bare_cr = matches!(self.held.as_slice(), [b'\r', b'-', ..]);
         let made = self.end_content(scratch);
+        if has_bare_cr {
+            self.oddities.note(Oddity::DelimiterAfterBareCr);
+        }
         if delimiter.rest == Rest::Junk {
             self.oddities.note(Oddity::DelimiterWithJunk);
         }
@@ -478,6 +518,11 @@ impl MimeDecoder {
 
     /// The message has ended.
     fn end(&mut self, scratch: &mut [u8]) -> Step {
+        if let Place::Header(reader) = &self.place
+            && reader.ends_in_body()
+        {
+            return self.meet_header(0, Stop::Body);
+        }
         let made = self.end_content(scratch);
         self.say_oddities();
         if self.stack.has_unended() {
@@ -502,14 +547,31 @@ fn output(made: usize) -> Event {
     if made > 0 { Event::Output(made) } else { Event::Working }
 }
 
+/// How many bytes there are before what may be a delimiter line, with the line end before it. Some readers end a line
+/// at a bare CR, too; so it does here.
+fn clear_bytes(input: &[u8]) -> usize {
+    let mut from = 0;
+    while let Some(at) = HYPHENS.find(&input[from..]).map(|at| from + at) {
+        match input[..at] {
+            [.., b'\r', b'\n'] => return at - 2,
+            [.., b'\n' | b'\r'] => return at - 1,
+            // In a row of hyphens only the first two can begin a line.
+            _ => from = at + input[at..].iter().take_while(|b| **b == b'-').count(),
+        }
+    }
+    input.len() - undecided(input)
+}
+
 /// How many bytes at the end may begin a delimiter line with the line end before it.
 fn undecided(input: &[u8]) -> usize {
-    let tail = input.strip_suffix(b"-").filter(|tail| tail.ends_with(b"\n")).unwrap_or(input);
+    let tail = input
+        .strip_suffix(b"-")
+        .filter(|tail| tail.ends_with(b"\n") || tail.ends_with(b"\r"))
+        .unwrap_or(input);
     let hyphen = input.len() - tail.len();
     match tail {
         [.., b'\r', b'\n'] => hyphen + 2,
-        [.., b'\n'] => hyphen + 1,
-        [.., b'\r'] => 1,
+        [.., b'\n' | b'\r'] => hyphen + 1,
         _ => 0,
     }
 }

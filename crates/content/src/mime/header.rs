@@ -4,6 +4,9 @@ use super::field::Parameterised;
 use super::limits::{FIELDS_MAX, HEADER_BLOCK_BYTES_MAX, HEADER_FIELD_BYTES_MAX, HEADER_NAME_BYTES_MAX};
 use super::oddity::{Oddities, Oddity};
 
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads one header block.
 #[derive(Debug, Default)]
 pub(super) struct HeaderReader {
@@ -14,6 +17,10 @@ pub(super) struct HeaderReader {
     line: Vec<u8>,
     /// Which field that is, once its name is complete.
     field: Field,
+    /// A field has begun: the block is not just the beginning of a body without one.
+    has_begun: bool,
+    /// A line of junk was met.
+    has_junk: bool,
     bytes: u64,
     fields: Fields,
 }
@@ -47,7 +54,10 @@ pub(super) enum Stop {
     Hyphen,
     /// The blank line that ends the block was used.
     Ended,
-    /// The body has begun without one, with the line returned by [`HeaderReader::take_body_line`].
+    /// A line is none of a header, and the first such in the block. To readers that take it for the first of the body,
+    /// what is behind it is content; [`HeaderReader::take_body_line`] returns it.
+    Junk,
+    /// The body has begun without one, with what [`HeaderReader::take_body_line`] returns.
     Body,
 }
 
@@ -72,11 +82,8 @@ impl HeaderReader {
         let mut used = 0;
         let stop = loop {
             let Some(byte) = input.get(used).copied() else { break Stop::More };
-            if self.cr && byte != b'\n' {
-                used += self.meet_bare_cr(byte);
-                continue;
-            }
             let (step, stop) = match self.at {
+                _ if self.cr && byte != b'\n' => self.meet_bare_cr(byte),
                 At::LineStart => self.line_start(byte),
                 At::Name => self.name(&input[used..]),
                 At::Value => (self.value(&input[used..]), None),
@@ -105,23 +112,31 @@ impl HeaderReader {
         std::mem::take(&mut self.fields)
     }
 
-    /// The line that the body begins with, without its line end, after [`Stop::Body`].
+    /// Whether the block, if it ends here, was the beginning of a body.
+    pub(super) fn ends_in_body(&self) -> bool {
+        self.at == At::Name && self.looks_like_body()
+    }
+
+    /// The line that is none of a header, with its line end unless that is still to come.
     pub(super) fn take_body_line(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.line)
     }
 
     /// Some readers end a line at a bare CR, and some take it for nothing. Here it ends one that has begun; so a
     /// field that it hides is found, and a run of them ends no block.
-    fn meet_bare_cr(&mut self, byte: u8) -> usize {
+    fn meet_bare_cr(&mut self, byte: u8) -> (usize, Option<Stop>) {
         self.fields.oddities.note(Oddity::BareCrInHeader);
         if byte == b'\r' {
-            return 1;
+            return (1, None);
         }
         self.cr = false;
+        if self.at == At::Name && !self.has_begun {
+            return (0, self.end_junk(b"\r"));
+        }
         if self.at != At::LineStart {
             self.end_line();
         }
-        0
+        (0, None)
     }
 
     fn line_start(&mut self, byte: u8) -> (usize, Option<Stop>) {
@@ -136,6 +151,7 @@ impl HeaderReader {
             }
             b'-' => return (0, Some(Stop::Hyphen)),
             b' ' | b'\t' => {
+                self.has_begun = true;
                 if self.field == Field::None {
                     self.fields.oddities.note(Oddity::JunkInHeader);
                     self.field = Field::Other;
@@ -151,12 +167,15 @@ impl HeaderReader {
         if self.cr {
             // The LF of a CRLF: the line has no colon.
             self.cr = false;
-            return (1, self.end_line());
+            return (1, self.end_junk(b"\r\n"));
         }
         let end = memchr::memchr3(b':', b'\n', b'\r', rest).unwrap_or(rest.len());
         let room = HEADER_NAME_BYTES_MAX - self.line.len();
         if end > room {
             self.fields.oddities.note(Oddity::HeaderNameTooLong);
+            if !self.has_begun {
+                return (0, Some(Stop::Body));
+            }
             self.line.clear();
             self.field = Field::Other;
             self.at = At::Value;
@@ -169,8 +188,13 @@ impl HeaderReader {
                 self.cr = true;
                 (end + 1, None)
             }
-            Some(b'\n') => (end + 1, self.end_line()),
+            Some(b'\n') => (end + 1, self.end_junk(b"\n")),
+            Some(_) if !self.has_begun && !could_be_name(&self.line) => {
+                self.fields.oddities.note(Oddity::HeaderWithoutEnd);
+                (end, Some(Stop::Body))
+            }
             Some(_) => {
+                self.has_begun = true;
                 self.field = Field::named(&self.line);
                 self.line.clear();
                 self.at = At::Value;
@@ -204,26 +228,42 @@ impl HeaderReader {
         }
     }
 
-    /// A line has ended. One without a colon is the first of the body, if it looks like that, else junk.
-    fn end_line(&mut self) -> Option<Stop> {
+    /// A line has ended.
+    fn end_line(&mut self) {
         if self.at == At::Name {
-            if self.looks_like_body() {
-                self.fields.oddities.note(Oddity::HeaderWithoutEnd);
-                return Some(Stop::Body);
-            }
             self.fields.oddities.note(Oddity::JunkInHeader);
             self.line.clear();
             self.field = Field::Other;
         }
         self.at = At::LineStart;
-        None
     }
 
-    /// Whether the line is one of base64, and that is what the body is written in. Other junk is passed over: taking
-    /// it for the body would hide the fields behind it.
+    /// A line without a colon has ended. It is the first of the body, if it looks like that, else junk.
+    fn end_junk(&mut self, line_end: &[u8]) -> Option<Stop> {
+        if self.looks_like_body() {
+            self.fields.oddities.note(Oddity::HeaderWithoutEnd);
+            self.line.extend_from_slice(line_end);
+            return Some(Stop::Body);
+        }
+        if self.has_junk {
+            self.end_line();
+            return None;
+        }
+        self.has_junk = true;
+        self.line.extend_from_slice(line_end);
+        let line = std::mem::take(&mut self.line);
+        self.end_line();
+        self.line = line;
+        Some(Stop::Junk)
+    }
+
+    /// Whether no field has come at all; or the line is one of base64, and that is what the body is written in. Behind
+    /// other junk the header goes on: taking it for the body would hide the fields there.
     fn looks_like_body(&self) -> bool {
         let is_base64 = self.fields.encodings.iter().any(|name| name.contains("64"));
-        is_base64 && self.line.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b))
+        let is_from = self.line.starts_with(b"From ") || self.line.starts_with(b">From ");
+        !self.has_begun && !is_from
+            || is_base64 && self.line.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b))
     }
 
     fn finish_field(&mut self) {
@@ -260,9 +300,15 @@ fn keep<T: PartialEq>(kept: &mut Vec<T>, value: T, oddity: Oddity, oddities: &mu
     }
 }
 
+/// Whether it is printable. Spaces are let pass, for the line that begins a message in a mailbox file.
+fn could_be_name(name: &[u8]) -> bool {
+    let name = name.strip_prefix(BYTE_ORDER_MARK).unwrap_or(name);
+    name.iter().all(|b| matches!(b, b'\t' | b' '..=b'~'))
+}
+
 impl Field {
     fn named(name: &[u8]) -> Self {
-        let name = name.trim_ascii();
+        let name = name.strip_prefix(BYTE_ORDER_MARK).unwrap_or(name).trim_ascii();
         let fields: [(&[u8], Self); 3] = [
             (b"content-type", Self::Type),
             (b"content-transfer-encoding", Self::Encoding),

@@ -43,6 +43,7 @@ oddities! {
     BoundaryRepeated "MIME: nested multiparts with the same boundary",
     BoundaryUnannounced "MIME: parts are divided by a boundary that the header does not announce",
     DelimiterWithJunk "MIME: more than a boundary in a delimiter line",
+    DelimiterAfterBareCr "MIME: a boundary that only a bare CR puts at the beginning of a line",
     DelimiterInHeader "MIME: a boundary within a header block",
     DelimiterAfterEnd "MIME: a part follows the end of its multipart",
     MultipartWithoutEnd "MIME: a multipart within a multipart has no end",

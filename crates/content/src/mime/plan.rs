@@ -128,11 +128,16 @@ impl Shape {
 
 /// The first encoding that is known, else the first that can be guessed.
 fn transfer(names: &[String], oddities: &mut Oddities) -> Transfer {
-    if let Some(transfer) = names.iter().find_map(|name| known_transfer(name)) {
-        return transfer;
-    }
     if names.is_empty() {
         return Transfer::Identity;
+    }
+    let says = |encoding: &str| names.iter().any(|name| name.contains(encoding));
+    if says("base64") && says("quoted") {
+        oddities.note(Oddity::EncodingBent);
+        return Transfer::Either;
+    }
+    if let Some(transfer) = names.iter().find_map(|name| known_transfer(name)) {
+        return transfer;
     }
     match names.iter().find_map(|name| bent_transfer(name)) {
         Some(transfer) => {
@@ -156,15 +161,12 @@ fn known_transfer(name: &str) -> Option<Transfer> {
     })
 }
 
-/// Names that are nearly right, which some readers take for right.
+/// Names that are nearly right, which some readers take for right; `gzip64` is base64 of a gzip file.
 fn bent_transfer(name: &str) -> Option<Transfer> {
-    let (base64, quoted) = (name.find("base64"), name.find("quoted"));
-    match (base64, quoted) {
-        (Some(base64), Some(quoted)) if quoted < base64 => known_transfer("quoted-printable"),
-        (Some(_), _) => known_transfer("base64"),
-        (None, Some(_)) => known_transfer("quoted-printable"),
-        (None, None) => None,
+    if name.contains("64") {
+        return known_transfer("base64");
     }
+    if name.contains("quoted") { known_transfer("quoted-printable") } else { None }
 }
 
 fn name(fields: &Fields, oddities: &mut Oddities) -> Option<String> {

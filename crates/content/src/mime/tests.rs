@@ -42,6 +42,19 @@ fn shapes() {
         ("Subject: x\n", "open 1; close"),
         ("\nbody\n--x\n", r#"open 1; "body\n--x\n"; close"#),
         (
+            "Subject: x\njunk\nX: y\nContent-Transfer-Encoding: base64\n\nYQ==\n",
+            r#"open 1.header; "junk\nX: y\nContent-Transfer-Encoding: base64\n\n"; close; MIME: a header line without a name; open 1; "a"; close"#,
+        ),
+        (
+            "Subject: x\njunk\n-- \nmore",
+            r#"open 1.header; "junk\n-- \nmore"; close; MIME: a header line without a name; open 1; close"#,
+        ),
+        ("no header", r#"open 1; "no header"; close"#),
+        (
+            "no header at all\n\nbody\n",
+            r#"MIME: a body begins without a blank line after its header; open 1; "no header at all\n\nbody\n"; close"#,
+        ),
+        (
             "Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\nContent-Type: text/html\n\ntwo\n\n--b--\n",
             r#"open 1; "one"; close; open 2 text/html; "two\n"; close"#,
         ),
@@ -125,6 +138,9 @@ fn delimiter_lines() {
         (&format!("--b\n\na\n{long}\n\nd\n--b--"), format!(r#"open 1; "a"; close; {junk}; open 2; "d"; close"#)),
         ("--b\nContent-Type: a/b\n--b\n\nc\n--b--", "MIME: a boundary within a header block; open 1 a/b; close; open 2; \"c\"; close".to_owned()),
         ("--b\n\na\n--b--\n\n--b\n\nc\n--b--", "open 1; \"a\"; close; MIME: a part follows the end of its multipart; open 2; \"c\"; close".to_owned()),
+        ("--b\nx: y\njunk\n--c\n--b--", "open 1.header; \"junk\\n--c\\n\"; close; MIME: a header line without a name; MIME: a boundary within a header block; open 1; close".to_owned()),
+        ("--b\njunk\n--b--", "MIME: a body begins without a blank line after its header; open 1; \"junk\"; close".to_owned()),
+        ("--b\n\na\n\r--b--", "open 1; \"a\\n\"; close; MIME: a boundary that only a bare CR puts at the beginning of a line".to_owned()),
         ("--c\n--cc\nx: y\n--b\n\na\n--b--\n--d\n\n", "open preamble; \"--c\\n--cc\\nx: y\"; close; open 1; \"a\"; close; open epilogue; \"--d\\n\\n\"; close".to_owned()),
     ] {
         let message = format!("Content-Type: multipart/mixed; boundary=b\n\n{body}");

@@ -15,6 +15,9 @@ pub(super) enum Transfer {
     Base64(Base64),
     Quoted(QuotedPrintable),
     Uuencoded(Uuencoded),
+    /// Said to be both base64 and quoted-printable: the first character decides, since base64 cannot begin with an
+    /// equals sign, and quoted-printable of what is no text nearly always does.
+    Either,
 }
 
 const _: () = assert!(
@@ -35,13 +38,21 @@ impl Transfer {
             Self::Base64(base64) => base64.decode(input, output),
             Self::Quoted(quoted) => quoted.decode(input, output),
             Self::Uuencoded(uuencoded) => uuencoded.decode(input, output),
+            Self::Either => {
+                match input.iter().find(|b| !b.is_ascii_whitespace()) {
+                    None => return (input.len(), 0),
+                    Some(b'=') => *self = Self::Quoted(QuotedPrintable::default()),
+                    Some(_) => *self = Self::Base64(Base64::default()),
+                }
+                self.decode(input, output)
+            }
         }
     }
 
     /// The end: what is left of an unfinished group.
     pub(super) fn finish(&mut self, output: &mut [u8]) -> usize {
         match self {
-            Self::Identity => 0,
+            Self::Identity | Self::Either => 0,
             Self::Base64(base64) => base64.finish(output),
             Self::Quoted(quoted) => quoted.finish(output),
             Self::Uuencoded(uuencoded) => uuencoded.finish(output),
@@ -51,7 +62,7 @@ impl Transfer {
     /// What was met.
     pub(super) fn oddities(&self) -> Oddities {
         match self {
-            Self::Identity => Oddities::default(),
+            Self::Identity | Self::Either => Oddities::default(),
             Self::Base64(base64) => base64.oddities,
             Self::Quoted(quoted) => quoted.oddities,
             Self::Uuencoded(uuencoded) => uuencoded.oddities,
