@@ -6,7 +6,9 @@ use crate::logical::{Decide, ProgramsBuilder};
 use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile};
 use crate::ruleset::body::{Place, Variant, variants};
 use crate::ruleset::lines::lines;
-use crate::ruleset::logical::{Body, LogicalSignature, TARGETS, parse_body, parse_logical};
+use crate::ruleset::logical::{
+    Body, LogicalSignature, PROGRAM_TARGET, Ranges, TARGETS, parse_body, parse_logical,
+};
 use crate::ruleset::offset::Offset;
 use crate::ruleset::{Fault, Line, hash, ignore};
 use lockgate_matcher::{Anchor, Case, PatternId, PatternSet, Wildcard};
@@ -219,9 +221,14 @@ impl Compiler {
         let logic = self.logics.len() as u32;
         let signature = self.add_signature(name, line, logic)?;
         let program = self.programs.add(expression);
-        self.logics.push(Logic { program, size: about.size, container: about.container });
+        let needs_layout = about.ranges.entry.is_some() || about.ranges.sections.is_some();
+        let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
+        self.logics.push(Logic { program, container: about.container, ranges });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
+        if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {
+            group.needs_layout |= needs_layout;
+        }
         Ok(())
     }
 
@@ -333,8 +340,7 @@ fn needs_layout(offset: Option<Offset>) -> bool {
 /// The patterns of one body, all of them read before any is added.
 fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Fault> {
     let here = |fault: Fault| fault.moved(body.column);
-    // Only Windows programs have their layout read.
-    if needs_layout(Some(body.offset)) && target != 1 {
+    if needs_layout(Some(body.offset)) && target != PROGRAM_TARGET {
         let reason =
             "an offset from the entry point or a section is understood for target 1 (PE) only so far";
         return Err(Fault { column: Some(body.column + 1), reason: reason.to_owned() });

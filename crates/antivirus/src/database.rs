@@ -2,12 +2,11 @@
 
 use crate::hashes::{HashList, Wanted};
 use crate::logical::Programs;
-use crate::ruleset::logical::{Container, TARGETS};
+use crate::ruleset::logical::{Container, Ranges, TARGETS};
 use crate::ruleset::offset::Offset;
 use crate::scanner;
 use lockgate_matcher as matcher;
 use lockgate_model::{Buffer, BufferSet, Class, Engine, FileType, Flow, FlowState, Hit, PartId};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// All signatures, ready to scan with.
@@ -44,8 +43,9 @@ pub(crate) const PLAIN: u32 = u32::MAX;
 /// What a logical signature asks besides its matches.
 pub(crate) struct Logic {
     pub program: u32,
-    pub size: Option<RangeInclusive<u64>>,
     pub container: Option<Container>,
+    /// Few signatures ask for any.
+    pub ranges: Option<Box<Ranges>>,
 }
 
 /// What a match must meet besides what the matcher looks at.

@@ -4,11 +4,12 @@
 use crate::database::{Condition, Database, PLAIN, Use};
 use crate::layout::Layout;
 use crate::logical::Decide;
-use crate::ruleset::logical::Container;
+use crate::ruleset::logical::{Container, Ranges};
 use crate::ruleset::offset::Offset;
 use lockgate_model::{Class, FileType, Hit, PartId};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::RangeInclusive;
 
 /// How many findings a part may have of each class: policy needs one, an analyst a few.
 pub(crate) const HITS_MAX: usize = 32;
@@ -212,7 +213,7 @@ impl Findings {
         } else if !is_new {
             return;
         }
-        if program.decide == Decide::AtOnce && logic.size.is_none() {
+        if program.decide == Decide::AtOnce && logic.ranges.is_none() {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
                 self.report(database, about, usage.signature, offset);
@@ -237,7 +238,7 @@ impl Findings {
         let logic = database.signatures.get(key.signature() as usize).map_or(PLAIN, |s| s.logic);
         let Some(logic) = database.logics.get(logic as usize) else { return false };
         let program = database.programs.get(logic.program);
-        let fits = logic.size.as_ref().is_none_or(|size| size.contains(&length))
+        let fits = logic.ranges.as_ref().is_none_or(|ranges| is_within(ranges, about, length))
             && logic.container.is_none_or(|container| is_in(container, about.parent));
         fits && database.programs.holds(program, matched, &|id| self.matches(key, id))
     }
@@ -288,6 +289,15 @@ fn may_still_meet(database: &Database, candidate: &Candidate, length: u64) -> bo
         Some(Offset::End { distance, .. }) => candidate.start.saturating_add(distance) >= length,
         _ => true,
     }
+}
+
+fn is_within(ranges: &Ranges, about: &About, length: u64) -> bool {
+    let contains = |range: &Option<RangeInclusive<u64>>, value: Option<u64>| {
+        range.as_ref().is_none_or(|range| value.is_some_and(|value| range.contains(&value)))
+    };
+    contains(&ranges.size, Some(length))
+        && contains(&ranges.entry, about.layout.entry())
+        && contains(&ranges.sections, about.layout.sections())
 }
 
 fn is_in(container: Container, parent: Option<FileType>) -> bool {

@@ -58,6 +58,22 @@ impl Layout {
         matches!(self, Self::Gathering(_))
     }
 
+    /// Where the entry point lies in the file.
+    pub fn entry(&self) -> Option<u64> {
+        match self {
+            Self::Known(program) => program.entry,
+            _ => None,
+        }
+    }
+
+    /// How many sections there are.
+    pub fn sections(&self) -> Option<u64> {
+        match self {
+            Self::Known(program) => Some(program.sections.len() as u64),
+            _ => None,
+        }
+    }
+
     /// Where a body with this offset may start; `None` where it cannot match at all.
     pub fn place(&self, offset: Offset) -> Option<RangeInclusive<u64>> {
         let Self::Known(program) = self else { return None };

@@ -175,6 +175,80 @@ fn programs_are_searched_from_entry_point_and_sections() {
 }
 
 #[test]
+fn programs_are_told_by_entry_point_and_number_of_sections() {
+    let mut file = program_headers(0x2010, &[(0x1000, 0x200, 0x400), (0x2000, 0x200, 0x600)]);
+    file.resize(0x700, b'.');
+    file.extend_from_slice(b"abcdef");
+    let cases = [
+        ("NumberOfSections:2-2", true),
+        ("NumberOfSections:3-9", false),
+        ("EntryPoint:1552-1552", true),
+        ("EntryPoint:1553-1600", false),
+        ("FileSize:1-9999,NumberOfSections:1-2", true),
+    ];
+    for (ranges, want) in cases {
+        let (database, report) = compile(&[("t.ldb", &format!("Test.A;{ranges},Target:1;0;616263646566"))]);
+        assert_eq!(report.failures, [], "{ranges}");
+        assert_eq!(names(&database, FileType::Pe, &file) == ["Test.A"], want, "{ranges}");
+        assert_eq!(names(&database, FileType::Pe, b"MZ abcdef"), [""; 0]);
+    }
+}
+
+/// A small generator, so that a failure can be had again.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound.max(1) as u64) as usize
+    }
+}
+
+#[test]
+fn any_bytes_are_a_database() {
+    let seeds = [
+        ("t.ndb", "Test.A:1:EP+3,4:6162??(63|6465)*66{2-3}67[1-2]68!(69|70):10:255"),
+        (
+            "t.ldb",
+            "Test.A;Engine:1-255,FileSize:1-9,Target:1;((0|1)>5,2)&(2=0);SL+1:6162::iwf;(B)6162(L);EOF-3,1:6364",
+        ),
+        ("t.hsb", "275a021bbfb6489e54d471899f7db9d1663fc695ec2fe2a2c4538aabf651fd0f:68:Test.A:73"),
+        ("t.ign2", "Test.A:44d88612fea8a8f36de82e1278abb02f"),
+    ];
+    let letters = b"0123456789abcdef:;,*?(){}[]!|&=<>-+$/#\xff\0EPSOFLW";
+    let mut random = Random(0x1234_5678_9abc_def1);
+    for round in 0..4000 {
+        let (name, text) = seeds[round % seeds.len()];
+        let mut bytes = text.as_bytes().to_vec();
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(bytes.len());
+            match random.below(3) {
+                0 => bytes[at] = letters[random.below(letters.len())],
+                1 => bytes.insert(at, letters[random.below(letters.len())]),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        let mut sources = Sources::new();
+        sources.add(name, &bytes);
+        let (database, report) = sources.compile();
+        let empty = bytes.is_empty() || bytes.starts_with(b"#");
+        let lines: u64 = report
+            .counts
+            .values()
+            .map(|count| count.loaded + count.failed + count.ignored + count.other_engine)
+            .sum();
+        assert!(
+            lines == 1 || empty || bytes.trim_ascii_end().is_empty(),
+            "{:?}",
+            String::from_utf8_lossy(&bytes)
+        );
+        scan(&Arc::new(database), FileType::Pe, &[b"MZabcdefgh", b"ijkl", b""]);
+    }
+}
+
+#[test]
 fn logical_signatures_are_decided_early_or_at_the_end() {
     let one = "616161;626262;636363";
     // Expression, subsignatures, file, whether it is found.

@@ -149,20 +149,28 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `=n`, `>n,m` and so on.
+    /// `=n`, `>n,m` and so on. Of several operators the last one holds: ClamAV reads `>=2` as `=2`.
     fn comparison(&mut self) -> Result<Option<(Comparison, u32, u8)>, Fault> {
-        let comparison = match self.peek() {
-            Some(b'=') => Comparison::Equal,
-            Some(b'<') => Comparison::Less,
-            Some(b'>') => Comparison::More,
-            _ => return Ok(None),
-        };
-        self.at += 1;
+        let mut comparison = None;
+        loop {
+            comparison = match self.peek() {
+                Some(b'=') => Some(Comparison::Equal),
+                Some(b'<') => Some(Comparison::Less),
+                Some(b'>') => Some(Comparison::More),
+                _ => break,
+            };
+            self.at += 1;
+        }
+        let Some(comparison) = comparison else { return Ok(None) };
         let bound = self.number()?;
         if self.peek() != Some(b',') {
             return Ok(Some((comparison, bound, 0)));
         }
         self.at += 1;
+        // A comma with nothing behind it is left over in some databases and asks for nothing.
+        if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            return Ok(Some((comparison, bound, 0)));
+        }
         let distinct = self.number()?;
         let distinct =
             u8::try_from(distinct).map_err(|_| self.fault("too many different subsignatures asked for"))?;
@@ -210,13 +218,15 @@ mod tests {
     #[test]
     fn groups_from_the_right() {
         use Op::{All, Any, Compare, Counted, Sub};
-        let cases: [(&str, &[Op]); 8] = [
+        let cases: [(&str, &[Op]); 10] = [
             ("0", &[Sub(0)]),
             ("0&1&2", &[Sub(0), Sub(1), All, Sub(2), All]),
             ("0&1|2", &[Sub(0), Sub(1), Sub(2), Any, All]),
             ("(0&1)|2", &[Sub(0), Sub(1), All, Sub(2), Any]),
             ("0=0&1>2", &[Counted(0, Comparison::Equal, 0), Counted(1, Comparison::More, 2), All]),
             ("(0|1)>5,2", &[Sub(0), Sub(1), Any, Compare(Comparison::More, 2, 5)]),
+            ("0>=2", &[Counted(0, Comparison::Equal, 2)]),
+            ("0=2,&1", &[Counted(0, Comparison::Equal, 2), Sub(1), All]),
             ("((0))<3", &[Counted(0, Comparison::Less, 3)]),
             ("(0&1)=0", &[Sub(0), Sub(1), All, Compare(Comparison::Equal, 0, 0)]),
         ];

@@ -1,7 +1,7 @@
 //! `.ndb` and `.ldb` lines. Rule: a signature is understood in whole or not at all: half of a condition is another one.
 
 use super::body::Modifiers;
-use super::expression::{self, Expression, SUBSIGNATURES_MAX};
+use super::expression::{self, Expression};
 use super::offset::{self, Offset};
 use super::{Fault, Line, is_our_level, offset_in, optional_number};
 use lockgate_model::FileType;
@@ -9,6 +9,9 @@ use std::ops::RangeInclusive;
 
 /// How many kinds of targets there are; the kind is the number.
 pub(crate) const TARGETS: usize = 15;
+
+/// The target whose entry point and sections are read.
+pub(crate) const PROGRAM_TARGET: u8 = 1;
 
 /// A piece of content to be found at an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +44,18 @@ pub(crate) struct LogicalSignature<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct About {
     pub target: u8,
-    pub size: Option<RangeInclusive<u64>>,
     pub container: Option<Container>,
+    pub ranges: Ranges,
+}
+
+/// What a logical signature asks of the file as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ranges {
+    pub size: Option<RangeInclusive<u64>>,
+    /// Where a program's entry point lies in the file.
+    pub entry: Option<RangeInclusive<u64>>,
+    /// How many sections a program has.
+    pub sections: Option<RangeInclusive<u64>>,
 }
 
 /// What a file must be found in.
@@ -94,9 +107,10 @@ pub(crate) fn parse_logical(line: &str) -> Result<Line<LogicalSignature<'_>>, Fa
     };
     let expression =
         expression::parse(expression).map_err(|fault| fault.moved(offset_in(line, expression)))?;
-    let texts: Vec<&str> = fields.take(SUBSIGNATURES_MAX + 1).collect();
+    // Subsignatures behind the last one that the expression names mean nothing, to ClamAV neither.
     let named = usize::from(expression.highest) + 1;
-    if texts.len() != named {
+    let texts: Vec<&str> = fields.take(named).collect();
+    if texts.len() < named {
         let reason = format!("{} subsignatures, but the expression names {named}", texts.len());
         return Err(Fault::new(reason));
     }
@@ -118,7 +132,7 @@ fn parse_target(text: &str) -> Result<u8, Fault> {
 }
 
 fn parse_about(text: &str) -> Result<Line<About>, Fault> {
-    let mut about = About { target: 0, size: None, container: None };
+    let mut about = About { target: 0, container: None, ranges: Ranges::default() };
     let mut target = None;
     for (index, pair) in text.split(',').enumerate() {
         let at = offset_in(text, pair);
@@ -138,11 +152,10 @@ fn parse_about(text: &str) -> Result<Line<About>, Fault> {
             }
             "Engine" => return Err(here(Fault::new("Engine must be the first keyword"))),
             "Target" => target = Some(parse_target(value).map_err(here)?),
-            "FileSize" => about.size = Some(parse_range(value).map_err(here)?),
+            "FileSize" => about.ranges.size = Some(parse_range(value).map_err(here)?),
+            "EntryPoint" => about.ranges.entry = Some(parse_range(value).map_err(here)?),
+            "NumberOfSections" => about.ranges.sections = Some(parse_range(value).map_err(here)?),
             "Container" => about.container = Some(parse_container(value).map_err(here)?),
-            "EntryPoint" | "NumberOfSections" => {
-                return Err(here(Fault::new(format!("{key} needs a program's header, not understood yet"))));
-            }
             "IconGroup1" | "IconGroup2" => {
                 return Err(here(Fault::new(format!("{key} compares icons, not understood yet"))));
             }
@@ -153,6 +166,11 @@ fn parse_about(text: &str) -> Result<Line<About>, Fault> {
         }
     }
     about.target = target.ok_or_else(|| Fault::new("the target description has no Target"))?;
+    if about.target != PROGRAM_TARGET && (about.ranges.entry.is_some() || about.ranges.sections.is_some()) {
+        return Err(Fault::new(
+            "EntryPoint and NumberOfSections are understood for target 1 (PE) only so far",
+        ));
+    }
     Ok(Line::Signature(about))
 }
 
@@ -238,7 +256,11 @@ mod tests {
         assert_eq!(signature.name, "Test.A");
         assert_eq!(
             signature.about,
-            About { target: 1, size: Some(10..=20), container: Some(Container::In(FileType::Zip)) }
+            About {
+                target: 1,
+                container: Some(Container::In(FileType::Zip)),
+                ranges: Ranges { size: Some(10..=20), ..Ranges::default() },
+            }
         );
         let texts: Vec<_> = signature.subsignatures.iter().map(|sub| (sub.offset, sub.hex)).collect();
         assert_eq!(
@@ -272,10 +294,11 @@ mod tests {
             ("Test.A", None),
             (";Target:0;0;41", Some(1)),
             ("T;Target:0;0", None),
-            ("T;Target:0;0;41;42", None),
+            ("T;Target:0;0&1;41", None),
             ("T;Engine:51-255;0;41", None),
             ("T;Target:15;0;41", Some(3)),
             ("T;Target:0,IconGroup1:X;0;41", Some(12)),
+            ("T;Target:0,NumberOfSections:1-2;0;41", None),
             ("T;Target:0,Container:CL_TYPE_XYZ;0;41", Some(12)),
             ("T;Target:0;0&;41", Some(14)),
             ("T;Target:0;0&1;41;0/re/i", Some(19)),
