@@ -3,7 +3,7 @@
 use crate::config::problem::Problem;
 use crate::config::{Config, source_name};
 use crate::loading::{self, Loaded};
-use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
+use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_antivirus::Report;
 use lockgate_inspect::Group;
@@ -21,7 +21,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     let config = match Config::load(path.map(PathBuf::as_path)) {
         Ok(config) => config,
         Err(problems) if is_json => {
-            print!("{}", problems_json(&problems));
+            print(&problems_json(&problems));
             return EXIT_WRONG;
         }
         Err(problems) => return say_problems(&problems),
@@ -29,9 +29,9 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     let mut loaded = loading::load(&config, 1);
     loaded.errors.extend(gates_that_do_not_open(&config));
     if is_json {
-        print!("{}", json_lines(&loaded));
+        print(&json_lines(&loaded));
     } else {
-        print!("{}", text(&config, &loaded));
+        print(&text(&config, &loaded));
     }
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");
@@ -177,11 +177,12 @@ fn listener_text(listener: &Listener) -> String {
 }
 
 fn recipients_text(listener: &Listener) -> String {
+    const WHY: &str = "it would take every client for the gateway, whose address it may trust";
+    const ALSO: &str = "authenticated clients and servers in accept_xforward_from may write to everybody";
     let domains = match listener.relay_domains.as_slice() {
-        [] => "none: every recipient is refused, so set relay_domains or client_address".to_owned(),
-        domains => format!("only {}", domains.join(", ")),
+        [] => "refused, every one: set relay_domains, or client_address".to_owned(),
+        domains => format!("only in {}", domains.join(", ")),
     };
-    let why = "the next hop would take every client for the gateway, and may trust its address";
     match (&listener.next_hop, listener.intercept, listener.client_address) {
         (NextHop::Maildir(_), ..) => {
             "recipients: every one, delivered into the maildir and nowhere else".to_owned()
@@ -192,12 +193,15 @@ fn recipients_text(listener: &Listener) -> String {
         (_, _, ClientAddress::Xclient | ClientAddress::ProxyV1 | ClientAddress::ProxyV2) => {
             "recipients: as the next hop decides, which learns the client's address".to_owned()
         }
-        (_, _, ClientAddress::Auto) => {
+        (_, _, ClientAddress::Auto) => format!(
+            "recipients: as the next hop decides, if it takes XCLIENT from the gateway\n    \
+             recipients if it does not: {domains}; {WHY}\n    {ALSO}"
+        ),
+        (_, _, ClientAddress::Xforward | ClientAddress::None) => {
             format!(
-                "recipients: as the next hop decides if it takes XCLIENT from the gateway, else {domains}; {why}"
+                "recipients: {domains}; the next hop does not learn the client's address, and {WHY}\n    {ALSO}"
             )
         }
-        (_, _, ClientAddress::Xforward | ClientAddress::None) => format!("recipients: {domains}; {why}"),
     }
 }
 

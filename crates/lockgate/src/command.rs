@@ -83,7 +83,7 @@ fn scan() -> Command {
 fn explain() -> Command {
     Command::new("explain")
         .about("Why that verdict: rule, database, part path, offset")
-        .after_help("Reads the event files of the configuration, the newest first, `.1` and `.gz`-less rotations included.")
+        .after_help("Reads the event files of the configuration, the newest first, and those they were rotated to (not compressed).")
         .arg(config())
         .arg(
             Arg::new("eve")

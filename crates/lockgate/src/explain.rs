@@ -2,7 +2,7 @@
 
 use crate::command::paths;
 use crate::config::Config;
-use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
+use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_model::TransactionId;
 use lockgate_relay::events::record::plain;
@@ -42,7 +42,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     for file in &files {
         match find(file, id) {
             Ok(Some(event)) => {
-                print!("{}", explained(&event, &signature_at));
+                print(&explained(&event, &signature_at));
                 return EXIT_CLEAN;
             }
             Ok(None) => {}

@@ -8,7 +8,7 @@ use lockgate_inspect::Generation;
 use lockgate_model::Database;
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The demonstration signatures within the program.
@@ -78,21 +78,27 @@ impl Reading {
         }
     }
 
-    /// Every file right within it, in the order of names: the order decides which of two alike is told.
+    /// Every file in it and below, in the order of names: the order decides which of two alike is told. What is hidden
+    /// is left out, and what freshclam downloads right now (`tmp.*`). Links to directories are not followed, so that it ends.
     fn directory(&mut self, path: &Path) -> io::Result<()> {
-        let mut files: Vec<PathBuf> = Vec::new();
-        for entry in std::fs::read_dir(path)? {
-            let entry = entry?;
-            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if !is_hidden && entry.path().is_file() {
-                files.push(entry.path());
+        let mut waiting = vec![path.to_owned()];
+        while let Some(path) = waiting.pop() {
+            if !path.is_dir() {
+                if let Err(error) = self.file(&path) {
+                    self.errors.push(format!("{}: cannot be read: {error}", path.display()));
+                }
+                continue;
             }
-        }
-        files.sort();
-        for file in files {
-            if let Err(error) = self.file(&file) {
-                self.errors.push(format!("{}: cannot be read: {error}", file.display()));
-            }
+            let entries: io::Result<Vec<_>> = std::fs::read_dir(&path)?.collect();
+            let is_wanted = |entry: &std::fs::DirEntry| {
+                let name = entry.file_name();
+                let name = name.as_encoded_bytes();
+                !name.starts_with(b".") && !name.starts_with(b"tmp.")
+            };
+            let entries = entries?.into_iter().filter(is_wanted).map(|entry| entry.path());
+            let mut entries: Vec<_> = entries.filter(|path| path.is_file() || !path.is_symlink()).collect();
+            entries.sort_by(|a, b| b.cmp(a));
+            waiting.append(&mut entries);
         }
         Ok(())
     }
@@ -139,6 +145,7 @@ fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> 
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
+    use std::path::PathBuf;
 
     fn config(databases: &[PathBuf]) -> Config {
         let mut config = Config::load(None).unwrap();
@@ -154,14 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_every_file_in_it() {
+    fn a_directory_is_every_file_in_it_and_below() {
         let scratch = Scratch::new("loading-directory");
         scratch.write("a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");
         scratch.write("b.cbc", "something else");
         scratch.write(".hidden.ndb", "Bad:0:*:zz\n");
+        scratch.write("tmp.download/daily.ndb", "Bad:0:*:zz\n");
+        scratch.write("below/further/c.ndb", "Also:0:*:6465616462656566\n");
         let loaded = load(&config(&[scratch.path().to_owned()]), 1);
         assert_eq!(loaded.errors, [""; 0]);
-        assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (1, 1));
+        assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (2, 1));
         assert_eq!(loaded.report.unknown.len(), 1);
     }
 

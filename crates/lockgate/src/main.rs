@@ -32,12 +32,13 @@ fn main() -> ExitCode {
 /// Prints the tables for people; `docs/reference.md` and `config/lockgate.toml` are made by it.
 fn reference(arguments: &ArgMatches) -> u8 {
     let commands = command::helps();
-    if arguments.get_flag("markdown") {
-        print!("{}", config::reference::markdown(&commands));
+    let text = if arguments.get_flag("markdown") {
+        config::reference::markdown(&commands)
     } else if arguments.get_flag("man") {
-        print!("{}", config::reference::man(&commands, env!("CARGO_PKG_VERSION")));
+        config::reference::man(&commands, env!("CARGO_PKG_VERSION"))
     } else {
-        print!("{}", config::reference::toml());
-    }
+        config::reference::toml()
+    };
+    report::print(&text);
     report::EXIT_CLEAN
 }

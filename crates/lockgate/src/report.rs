@@ -1,6 +1,7 @@
 //! What commands have in common when they end. Rule: 0 all is well, 1 something was found, 2 something went wrong.
 
 use crate::config::problem::Problem;
+use std::io::Write;
 
 /// All is well.
 pub const EXIT_CLEAN: u8 = 0;
@@ -15,4 +16,10 @@ pub fn say_problems(problems: &[Problem]) -> u8 {
         eprintln!("lockgate: {problem}");
     }
     EXIT_WRONG
+}
+
+/// To standard output. Whoever reads it may have had enough of it (`| head`): then there is nobody left to tell.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

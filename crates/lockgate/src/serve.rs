@@ -4,7 +4,7 @@
 use crate::config::{Config, EMBEDDED_NAME};
 use crate::loading::{self, Loaded};
 use crate::notify::systemd;
-use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
+use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_relay::events::Events;
 use lockgate_relay::server::{self, Running};
@@ -98,7 +98,7 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
         .map_err(|error| format!("{}: {error}", config.file))?;
     shared.events.store(Arc::new(events.clone()));
     let running = server::start(shared).map_err(|error| error.to_string())?;
-    println!("{}", greeting(config, &running, signatures, failed));
+    print(&format!("{}\n", greeting(config, &running, signatures, failed)));
     systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
     events.notice("started", &format!("{signatures} signatures"));
     Ok(Serving { running, events, number: 1 })

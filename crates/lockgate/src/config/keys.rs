@@ -45,7 +45,7 @@ pub const ANTIVIRUS: Section<Draft> = Section {
         "databases",
         "list of files and directories",
         "[\"builtin:demonstration\"]",
-        "Signature databases in ClamAV's formats; of a directory, every file. `builtin:demonstration` is a handful of \
+        "Signature databases in ClamAV's formats; of a directory, every file in it and below. `builtin:demonstration` is a handful of \
          harmless demonstration signatures, EICAR among them: replace it by real ones.",
         |d, v| v.list(Source::read).map(|sources| d.databases = sources),
     )],
