@@ -30,6 +30,8 @@ pub struct TarDecoder {
     pax_global: Pax,
     is_open: bool,
     blocks: Blocks,
+    /// Blocks that are content to some readers and headers to others.
+    doubtful_blocks: u64,
 }
 
 /// The next thing of the file.
@@ -77,6 +79,7 @@ impl TarDecoder {
             pax_global: Pax::default(),
             is_open: false,
             blocks: Blocks::Entries,
+            doubtful_blocks: 0,
         };
         decoder.await_block(Expect::Header);
         decoder
@@ -100,6 +103,11 @@ impl TarDecoder {
         let is_header = !is_zero && is_sum_right(block);
         let header = is_header.then(|| Header::parse(block));
         self.field.begin(BLOCK_BYTES, BLOCK_BYTES as usize);
+        let is_doubtful = self.doubtful_blocks > 0;
+        self.doubtful_blocks = self.doubtful_blocks.saturating_sub(1);
+        if is_doubtful && !is_header {
+            return None;
+        }
         if is_zero {
             if self.blocks != Blocks::BehindEnd {
                 self.blocks = Blocks::Ended;
@@ -150,7 +158,8 @@ impl TarDecoder {
             Kind::LongLink | Kind::Aside => self.await_body(Expect::Skip, size),
             Kind::Name => {
                 if size > 0 {
-                    // Some readers skip so many bytes, others read headers there. Headers that hold are read here.
+                    // Some readers skip so many bytes, others read headers there. What sums up is read as a header here.
+                    self.doubtful_blocks = size.div_ceil(BLOCK_BYTES);
                     self.pending.push_back(Event::Anomaly("a tar entry with a size that has no content"));
                 }
                 self.forget();

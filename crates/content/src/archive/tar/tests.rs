@@ -86,6 +86,13 @@ fn a_folder_of_some_size_hides_nothing() {
 }
 
 #[test]
+fn a_folder_with_bytes_that_are_no_header() {
+    let said = read(&tar(&[entry(b'5', "d/", &noise(1, 700)), entry(b'0', "a", b"2")]));
+    assert!(matches!(said[0], Said::Anomaly(_)));
+    assert_eq!(said[1..], all(&[&child("a", b"2")]));
+}
+
+#[test]
 fn long_names() {
     let long = "d/".repeat(100) + "name";
     let gnu =
