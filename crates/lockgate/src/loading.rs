@@ -3,7 +3,7 @@
 
 use crate::config::draft::Source;
 use crate::config::{Config, source_name};
-use lockgate_antivirus::{Kind, Report, Sources};
+use lockgate_antivirus::{Failure, Kind, Report, Sources};
 use lockgate_inspect::Generation;
 use lockgate_model::Database;
 use std::collections::HashMap;
@@ -124,10 +124,12 @@ impl Reading {
     }
 }
 
-/// Files of which nothing can be used: most likely they are no databases, or were cut off by a full disk.
+/// Files of which every line is malformed: most likely they are no databases, or were cut off by a full disk. A line that is
+/// only not understood yet does not count: a newer database must not keep the gateway from serving.
 fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> {
     let mut failed: HashMap<&str, (usize, &str)> = HashMap::new();
-    for failure in &report.failures {
+    let is_malformed = |failure: &&Failure| !failure.reason.contains(" yet");
+    for failure in report.failures.iter().filter(is_malformed) {
         failed.entry(&failure.file).or_insert((0, &failure.reason)).0 += 1;
     }
     let mut broken: Vec<_> = failed
@@ -184,5 +186,9 @@ mod tests {
         assert!(loaded.errors.iter().any(|e| e.contains("broken.ndb: none of its 2 signatures")));
         assert!(loaded.errors.iter().any(|e| e.contains("missing.ndb: cannot be read")));
         assert_eq!(load(&config(&[]), 1).errors.len(), 1);
+        let newer =
+            scratch.write("newer.ldb", "Newer;Engine:81-255,Target:0;0&1;0:6465616462656566;0/a.*b/\n");
+        let loaded = load(&config(&[newer]), 1);
+        assert_eq!((loaded.errors.len(), loaded.report.signatures_failed()), (0, 1), "{:?}", loaded.report);
     }
 }
