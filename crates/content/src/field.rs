@@ -65,6 +65,15 @@ pub(crate) fn u64_le(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
+/// How many bytes come before the first place where these four stand, or begin to stand at the end of the input.
+pub(crate) fn before(input: &[u8], four: [u8; 4]) -> usize {
+    if let Some(at) = memchr::memmem::find(input, &four) {
+        return at;
+    }
+    let partial = (1..four.len()).rev().find(|length| input.ends_with(&four[..*length]));
+    input.len() - partial.unwrap_or(0)
+}
+
 /// A name for a path: control characters replaced, so that it can be printed, and of bounded length.
 pub(crate) fn label(name: &str) -> String {
     const CHARS_MAX: usize = 255;
@@ -87,6 +96,13 @@ mod tests {
         field.extend(2);
         assert_eq!(field.take(b"xyz"), 2);
         assert_eq!(field.bytes(), b"abcdxy");
+    }
+
+    #[test]
+    fn the_first_place_for_four_bytes() {
+        for (input, at) in [("", 0), ("xPKab", 1), ("xPKaPKa", 4), ("xPKaP", 4), ("PKab", 0), ("xyz", 3)] {
+            assert_eq!(before(input.as_bytes(), *b"PKab"), at, "{input}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
-use crate::archive::image::ImageDecoder;
+use crate::archive::disguise::DisguiseDecoder;
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
@@ -22,11 +22,13 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Text => Box::new(UuencodeDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
-        // What begins like nothing may still be a disc.
-        FileType::Data => Box::new(ImageDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new()),
         FileType::Tar => Box::new(TarDecoder::new()),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
+        // What begins like something else may still be found to be a container, by readers that look elsewhere.
+        other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
+            Box::new(DisguiseDecoder::new())
+        }
         _ => return Ok(None),
     }))
 }

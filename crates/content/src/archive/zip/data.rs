@@ -5,7 +5,7 @@ use super::header::{DESCRIPTOR, Method};
 use super::{Child, Expect, ZipDecoder};
 use crate::codec::Outcome;
 use crate::decoder::{Entry, Event, Step};
-use crate::field::{label, u32_le, u64_le};
+use crate::field::{before, label, u32_le, u64_le};
 use lockgate_model::Reason;
 
 impl ZipDecoder {
@@ -88,7 +88,7 @@ impl ZipDecoder {
     /// because it must tell the sum and the length of all that came before it.
     pub(super) fn stored_until_descriptor(&mut self, input: &[u8], scratch: &mut [u8]) -> Step {
         if self.held.is_empty() {
-            let length = before_descriptor(input);
+            let length = before(input, DESCRIPTOR);
             if length == 0 {
                 self.held.push(input[0]);
                 return Step::new(1, Event::Working);
@@ -300,13 +300,4 @@ impl ZipDecoder {
             is_zip64: self.entry.header.is_zip64,
         }
     }
-}
-
-/// How many bytes come before where a signed descriptor may begin.
-fn before_descriptor(input: &[u8]) -> usize {
-    if let Some(at) = memchr::memmem::find(input, &DESCRIPTOR) {
-        return at;
-    }
-    let partial = (1..DESCRIPTOR.len()).rev().find(|length| input.ends_with(&DESCRIPTOR[..*length]));
-    input.len() - partial.unwrap_or(0)
 }

@@ -1,0 +1,191 @@
+//! Containers that begin like something else: discs and zip files. Rule: two looks, next to nothing held.
+//!
+//! A disc image (ISO 9660, ECMA-167) says what it is behind 32 KiB of anything. A zip file is found from its end, so
+//! that it may stand behind any bytes: a picture, a document. Nothing of this shows in the first bytes, by which
+//! types are known, so parts of other types are watched to their end. What is found is told; it is not opened.
+
+use crate::decoder::{Decoder, Event, More, Step};
+use crate::field::{Field, before, u16_le, u32_le};
+use lockgate_model::Reason;
+use std::collections::VecDeque;
+
+/// Where the first volume descriptor's identifier stands: in sector 16, behind a byte of type.
+const PLACE: u64 = 16 * 2048 + 1;
+/// ISO 9660, and the beginning of an extended area, as UDF has it.
+const IDENTIFIERS: [&[u8]; 2] = [b"CD001", b"BEA01"];
+const IDENTIFIER_BYTES: u64 = 5;
+
+/// The end of a zip's directory (APPNOTE.TXT, section 4.3.16), and what follows these four bytes.
+const END: [u8; 4] = *b"PK\x05\x06";
+const END_REST_BYTES: u64 = 18;
+/// The least that the directory has for an entry.
+const ENTRY_BYTES_MIN: u64 = 46;
+
+/// A part that may hold more than it seems to.
+#[derive(Debug, Default)]
+pub struct DisguiseDecoder {
+    position: u64,
+    identifier: Field,
+    /// The end of a zip's directory, on its way.
+    end: Field,
+    /// Where a zip would end, by the last such record.
+    zip_ends_at: Option<u64>,
+    pending: VecDeque<Event>,
+    has_ended: bool,
+}
+
+impl DisguiseDecoder {
+    /// Awaits the first byte.
+    pub fn new() -> Self {
+        let mut decoder = Self::default();
+        decoder.identifier.begin(IDENTIFIER_BYTES, IDENTIFIER_BYTES as usize);
+        decoder.end.begin(0, 0);
+        decoder
+    }
+
+    /// The bytes up to and with the identifier.
+    fn look_for_disc(&mut self, input: &[u8]) -> Step {
+        let before = PLACE.saturating_sub(self.position);
+        let skipped = usize::try_from(before).unwrap_or(usize::MAX).min(input.len());
+        let used = skipped + self.identifier.take(&input[skipped..]);
+        let is_disc = self.identifier.is_whole() && IDENTIFIERS.contains(&self.identifier.bytes());
+        Step::new(used, if is_disc { Event::Incomplete(Reason::Unsupported) } else { Event::Working })
+    }
+
+    /// Looks through these bytes, which end at `end_position`, for the end of a zip's directory.
+    fn look_for_zip(&mut self, mut input: &[u8], end_position: u64) {
+        while !input.is_empty() {
+            let seen = self.end.bytes().len();
+            if seen >= END.len() {
+                let used = self.end.take(input);
+                input = &input[used..];
+                if self.end.is_whole() {
+                    self.end_of_directory(end_position - input.len() as u64);
+                }
+                continue;
+            }
+            if seen == 0 {
+                input = &input[before(input, END)..];
+            }
+            if let Some((first, rest)) = input.split_first() {
+                self.begin_record(*first);
+                input = rest;
+            }
+        }
+    }
+
+    /// One more byte of what may be the record's beginning.
+    fn begin_record(&mut self, byte: u8) {
+        let seen = self.end.bytes().len();
+        if byte == END[seen] {
+            match seen {
+                0 => self.end.begin(1, 1),
+                _ => self.end.extend(1),
+            }
+            self.end.take(&[byte]);
+            if seen + 1 == END.len() {
+                self.end.extend(END_REST_BYTES as usize);
+            }
+        } else {
+            self.end.begin(0, 0);
+            if byte == END[0] {
+                self.begin_record(byte);
+            }
+        }
+    }
+
+    /// The record is whole and ends there. It counts if a reader could find a directory by it.
+    fn end_of_directory(&mut self, position: u64) {
+        let bytes = self.end.bytes().to_vec();
+        self.end.begin(0, 0);
+        let (entries, length, offset) = (u16_le(&bytes, 10), u32_le(&bytes, 12), u32_le(&bytes, 16));
+        let begins_at = position - bytes.len() as u64;
+        let is_there = u64::from(length) + u64::from(offset) <= begins_at;
+        let is_long_enough = u64::from(entries) * ENTRY_BYTES_MIN <= length.into();
+        if entries > 0 && is_there && is_long_enough {
+            self.zip_ends_at = Some(position + u64::from(u16_le(&bytes, 20)));
+        } else {
+            // Another record may have begun within what was taken for this one.
+            self.look_for_zip(&bytes[1..], position);
+        }
+    }
+
+    /// The part has ended here.
+    fn end(&mut self) -> Event {
+        self.has_ended = true;
+        if self.zip_ends_at != Some(self.position) {
+            return Event::End;
+        }
+        self.pending.push_back(Event::Incomplete(Reason::Unsupported));
+        Event::Anomaly("a zip file behind other bytes")
+    }
+}
+
+impl Decoder for DisguiseDecoder {
+    fn step(&mut self, input: &[u8], more: More, _scratch: &mut [u8]) -> Step {
+        if let Some(event) = self.pending.pop_front() {
+            return Step::new(0, event);
+        }
+        if self.has_ended {
+            return Step::new(0, Event::End);
+        }
+        if input.is_empty() {
+            return Step::new(0, if more == More::Ended { self.end() } else { Event::NeedInput });
+        }
+        let step = if self.identifier.is_whole() {
+            Step::new(input.len(), Event::Working)
+        } else {
+            self.look_for_disc(input)
+        };
+        self.position += step.consumed as u64;
+        self.look_for_zip(&input[..step.consumed], self.position);
+        step
+    }
+
+    fn nanos_per_kib(&self) -> u32 {
+        100
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{ZipFile, ZipWriter, noise, prose};
+    use crate::trace::{Said, assert_cut_invariant, trace};
+
+    fn open() -> Box<dyn Decoder> {
+        Box::new(DisguiseDecoder::new())
+    }
+
+    #[test]
+    fn discs_are_told() {
+        for identifier in IDENTIFIERS {
+            let disc = [&noise(1, PLACE as usize)[..], identifier, &noise(2, 5000)].concat();
+            let told = [Said::Incomplete(Reason::Unsupported), Said::End];
+            assert_eq!(assert_cut_invariant(&open, &disc), told);
+            for at in PLACE as usize - 1..PLACE as usize + 6 {
+                assert_eq!(trace(&mut *open(), [&disc[..at], &disc[at..]]), told, "cut at {at}");
+            }
+        }
+        assert_eq!(assert_cut_invariant(&open, &noise(3, 40_000)), [Said::End]);
+        assert_eq!(assert_cut_invariant(&open, b"short"), [Said::End]);
+    }
+
+    #[test]
+    fn zips_behind_other_bytes_are_told() {
+        let zip = ZipWriter::of(&[ZipFile::deflated("a", &prose(1, 500))]);
+        let mut commented = [&zip[..], b"PKPK\x05 a comment"].concat();
+        commented[zip.len() - 2] = 15;
+        for zip in [&zip, &commented] {
+            for before in
+                [&b"GIF89a"[..], &noise(1, 300), b"PK\x05", b"PK\x05\x06", b"PK\x05\x06PKPK\x05\x06"]
+            {
+                let said = assert_cut_invariant(&open, &[before, zip].concat());
+                let anomaly = Said::Anomaly("a zip file behind other bytes");
+                assert_eq!(said, [anomaly, Said::Incomplete(Reason::Unsupported), Said::End]);
+            }
+            let inside = [&noise(1, 300)[..], zip, b"and more"].concat();
+            assert_eq!(assert_cut_invariant(&open, &inside), [Said::End]);
+        }
+    }
+}
