@@ -28,6 +28,8 @@ pub(super) struct Base64 {
     /// How many characters those are, 0 to 3.
     characters: u8,
     pad: Pad,
+    /// Much of what was last decoded had to go the slow way.
+    pub is_slow: bool,
     /// What was met.
     pub oddities: Oddities,
 }
@@ -50,7 +52,7 @@ pub(super) const ROOM_BYTES_MIN: usize = base64_simd::SLACK_BYTES;
 impl Base64 {
     /// Decodes as much as there is room for: how many bytes were used, and how many came out.
     pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-        let (mut used, mut made) = (0, 0);
+        let (mut used, mut made, mut slow) = (0, 0, 0);
         while used < input.len() && made + ROOM_BYTES_MIN <= output.len() {
             if self.characters == 0 {
                 let bulk = base64_simd::decode(&input[used..], &mut output[made..]);
@@ -65,8 +67,10 @@ impl Base64 {
                 break;
             }
             used += 1;
+            slow += 1;
             made += self.take(*character, &mut output[made..]);
         }
+        self.is_slow = slow > used / 8;
         (used, made)
     }
 

@@ -164,9 +164,18 @@ fn bounded(boundary: &[u8]) -> Box<[u8]> {
     boundary[..boundary.len().min(BOUNDARY_BYTES_MAX)].trim_ascii_end().into()
 }
 
+/// How many bytes of the boundary the line begins with.
 fn common(boundary: &[u8], [first, second]: [&[u8]; 2]) -> usize {
-    let line = first.iter().chain(second);
-    boundary.iter().zip(line).take_while(|(a, b)| a == b).count()
+    let length = shared(boundary, first);
+    if length < first.len() { length } else { length + shared(&boundary[length..], second) }
+}
+
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    let length = a.len().min(b.len());
+    if a[..length] == b[..length] {
+        return length;
+    }
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]

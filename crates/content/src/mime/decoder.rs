@@ -120,9 +120,8 @@ impl Decoder for MimeDecoder {
         if self.in_long_line {
             return self.skip_line(input);
         }
-        if let Place::Header(reader) = &mut self.place {
-            let (used, stop) = reader.push(input);
-            return self.meet_header(used, stop);
+        if matches!(self.place, Place::Header(_)) {
+            return self.read_header(input);
         }
         if self.clear == 0 {
             self.scan(input);
@@ -131,15 +130,31 @@ impl Decoder for MimeDecoder {
     }
 
     fn nanos_per_kib(&self) -> u32 {
-        // Header lines and quoted-printable go byte by byte; base64 and plain bodies by blocks.
-        match self.place {
-            Place::Header(_) | Place::Leaf(Transfer::Quoted(_)) => 2_000,
-            _ => 300,
-        }
+        let transfer = match &self.place {
+            Place::Leaf(transfer) | Place::Beside { transfer, .. } => transfer.nanos_per_kib(),
+            Place::Header(_) => 10_000,
+            Place::Over => 0,
+        };
+        // A line that may be a delimiter is compared with each boundary.
+        transfer.saturating_add(200 * self.stack.depth() as u32)
     }
 }
 
 impl MimeDecoder {
+    /// Reads header lines.
+    fn read_header(&mut self, input: &[u8]) -> Step {
+        let mut used = 0;
+        loop {
+            let Place::Header(reader) = &mut self.place else { return Step::new(used, Event::Working) };
+            let (step, stop) = reader.push(&input[used..]);
+            used += step;
+            if stop != Stop::Hyphen || !self.is_plain(&input[used..]) {
+                return self.meet_header(used, stop);
+            }
+            self.begin_header_line();
+        }
+    }
+
     /// What came of reading header lines.
     fn meet_header(&mut self, used: usize, stop: Stop) -> Step {
         let (is_top, was_junk) = (self.is_top, self.in_junk);
@@ -253,8 +268,42 @@ impl MimeDecoder {
             return;
         }
         self.body_start = false;
-        self.clear = clear_bytes(input);
+        self.clear = self.clear_bytes(input);
         self.is_candidate = self.clear == 0;
+    }
+
+    /// How many bytes there are before what may be a delimiter line, with the line end before it. Some readers end a
+    /// line at a bare CR, too; so it does here.
+    fn clear_bytes(&self, input: &[u8]) -> usize {
+        let mut from = 0;
+        while let Some(at) = HYPHENS.find(&input[from..]).map(|at| from + at) {
+            let line_end = match input[..at] {
+                [.., b'\r', b'\n'] => 2,
+                [.., b'\n' | b'\r'] => 1,
+                _ => 0,
+            };
+            if line_end > 0 && !self.is_plain(&input[at..]) {
+                return at - line_end;
+            }
+            // In a row of hyphens only the first two can begin a line.
+            from = at + input[at..].iter().take_while(|b| **b == b'-').count();
+        }
+        input.len() - undecided(input)
+    }
+
+    /// Whether it is clear from what is at hand that a line which begins so is no delimiter: most are decided here.
+    fn is_plain(&self, rest: &[u8]) -> bool {
+        let Some(line) = rest.strip_prefix(b"--") else { return rest.len() > 1 };
+        let line = &line[..line.len().min(DELIMITER_LINE_BYTES_MAX)];
+        match self.stack.prefix([line, &[]]) {
+            Prefix::Part(length) if length < line.len() => {}
+            _ => return false,
+        }
+        if !self.seeks() {
+            return true;
+        }
+        let next = memchr::memchr(b'\n', line).and_then(|line_end| line.get(line_end + 1));
+        next.is_some_and(|byte| !byte.eq_ignore_ascii_case(&PART_FIELD[0]))
     }
 
     /// Gives clear input on.
@@ -545,21 +594,6 @@ impl MimeDecoder {
 
 fn output(made: usize) -> Event {
     if made > 0 { Event::Output(made) } else { Event::Working }
-}
-
-/// How many bytes there are before what may be a delimiter line, with the line end before it. Some readers end a line
-/// at a bare CR, too; so it does here.
-fn clear_bytes(input: &[u8]) -> usize {
-    let mut from = 0;
-    while let Some(at) = HYPHENS.find(&input[from..]).map(|at| from + at) {
-        match input[..at] {
-            [.., b'\r', b'\n'] => return at - 2,
-            [.., b'\n' | b'\r'] => return at - 1,
-            // In a row of hyphens only the first two can begin a line.
-            _ => from = at + input[at..].iter().take_while(|b| **b == b'-').count(),
-        }
-    }
-    input.len() - undecided(input)
 }
 
 /// How many bytes at the end may begin a delimiter line with the line end before it.

@@ -15,6 +15,8 @@ mod oddity;
 mod plan;
 mod quoted_printable;
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;
 mod transfer;
 mod uuencode;

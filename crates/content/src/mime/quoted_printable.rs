@@ -9,6 +9,8 @@ use super::words::hex;
 pub(super) struct QuotedPrintable {
     /// What cannot be decided before more comes: blanks that may end a line, or the beginning of an escape.
     held: Vec<u8>,
+    /// In a row of blanks too long to be held: what is left of it stands for itself.
+    in_blanks: bool,
     /// What was met.
     pub oddities: Oddities,
 }
@@ -28,6 +30,8 @@ enum Fate {
     Trim,
     /// It stands for itself; the byte is looked at anew.
     Keep,
+    /// As `Keep`, and so do the blanks that follow.
+    Row,
     /// As `Keep`, and it should not be there.
     Malformed,
 }
@@ -37,6 +41,15 @@ impl QuotedPrintable {
     pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize) {
         let (mut used, mut made) = (0, 0);
         while used < input.len() && made + ROOM_BYTES_MIN <= output.len() {
+            if self.in_blanks {
+                let room = output.len() - made;
+                let run = input[used..].iter().take(room).take_while(|b| matches!(b, b' ' | b'\t')).count();
+                output[made..made + run].copy_from_slice(&input[used..used + run]);
+                used += run;
+                made += run;
+                self.in_blanks = used == input.len() || run == room;
+                continue;
+            }
             if self.held.is_empty() {
                 let run = plain_run(&input[used..], output.len() - made - ROOM_BYTES_MIN + 1);
                 output[made..made + run].copy_from_slice(&input[used..used + run]);
@@ -49,7 +62,7 @@ impl QuotedPrintable {
                 continue;
             }
             let fate = self.fate(input[used]);
-            used += usize::from(!matches!(fate, Fate::Keep | Fate::Malformed | Fate::Trim));
+            used += usize::from(!matches!(fate, Fate::Keep | Fate::Row | Fate::Malformed | Fate::Trim));
             made += self.meet(fate, input.get(used.wrapping_sub(1)).copied(), &mut output[made..]);
         }
         (used, made)
@@ -77,7 +90,7 @@ impl QuotedPrintable {
             ([b'=', ..], b' ' | b'\t' | b'\r') if last != b'\r' => self.hold(Fate::Malformed),
             ([b'=', ..], _) => Fate::Malformed,
             (_, b'\n') => Fate::Trim,
-            (_, b' ' | b'\t' | b'\r') if last != b'\r' => self.hold(Fate::Keep),
+            (_, b' ' | b'\t' | b'\r') if last != b'\r' => self.hold(Fate::Row),
             _ => Fate::Keep,
         }
     }
@@ -96,6 +109,7 @@ impl QuotedPrintable {
             Fate::Drop => self.held.clear(),
             Fate::Trim => self.held.retain(|b| *b == b'\r'),
             Fate::Keep => {}
+            Fate::Row => self.in_blanks = true,
             Fate::Malformed => self.oddities.note(Oddity::QuotedMalformed),
         }
         let made = self.held.len();
@@ -126,10 +140,11 @@ fn plain_run(input: &[u8], bytes_max: usize) -> usize {
     }
 }
 
-/// Where `input[start..end]` ends without the blanks and the CR at its end.
+/// Where `input[start..end]` ends without the blanks, and the CR behind them, at its end.
 fn trimmed(input: &[u8], start: usize, end: usize) -> usize {
-    let tail = input[start..end].iter().rev().take_while(|b| is_blank(**b)).count();
-    end - tail
+    let line = &input[start..end];
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    start + line.iter().rposition(|b| !matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1)
 }
 
 fn is_blank(byte: u8) -> bool {

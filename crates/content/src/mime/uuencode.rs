@@ -106,7 +106,9 @@ impl UuencodeDecoder {
     fn search(&mut self, input: &[u8], seen: usize) -> Step {
         let due = &BEGIN[seen..];
         let common = due.iter().zip(input).take_while(|(a, b)| a == b).count();
-        if seen > 0 && common == due.len() {
+        // "beginning" and the like are decided here, as far as they are at hand.
+        let is_apart = |at: usize| input.get(at).is_none_or(|b| matches!(b, b' ' | b'-'));
+        if seen > 0 && common == due.len() && is_apart(common) {
             self.place = Place::BeginLine;
             return Step::new(common, Event::Working);
         }
@@ -114,11 +116,16 @@ impl UuencodeDecoder {
             self.place = Place::Text { seen: seen + common };
             return Step::new(common, Event::NeedInput);
         }
-        if let Some(at) = BEGIN_FINDER.find(input) {
-            self.place = Place::BeginLine;
-            return Step::new(at + BEGIN.len(), Event::Working);
+        let mut from = 0;
+        while let Some(at) = BEGIN_FINDER.find(&input[from..]).map(|at| from + at) {
+            from = at + BEGIN.len();
+            if is_apart(from) {
+                self.place = Place::BeginLine;
+                return Step::new(from, Event::Working);
+            }
         }
-        let seen = (1..BEGIN.len()).rev().find(|length| input.ends_with(&BEGIN[..*length])).unwrap_or(0);
+        let rest = &input[from..];
+        let seen = (1..BEGIN.len()).rev().find(|length| rest.ends_with(&BEGIN[..*length])).unwrap_or(0);
         self.place = Place::Text { seen };
         Step::new(input.len(), Event::NeedInput)
     }
