@@ -12,8 +12,9 @@ impl Table {
         Self { title: title.to_owned(), rows: vec![heads.iter().map(|h| (*h).to_owned()).collect()] }
     }
 
-    /// One more row.
+    /// One more row; it is told at once, since the next may take a while.
     pub fn row(&mut self, name: &str, cells: &[String]) {
+        eprintln!("{}: {name}: {}", self.title, cells.join("  "));
         self.rows.push(std::iter::once(name.to_owned()).chain(cells.iter().cloned()).collect());
     }
 

@@ -58,14 +58,14 @@ pub fn measure(mail: &Mail, signatures: &str) -> std::io::Result<Components> {
 /// Prints them for both kinds of mail.
 pub fn run() -> std::io::Result<()> {
     let executable = mail::executable(1 << 20)?;
-    let zipped = mail::zip("program.exe", &executable)?;
+    let zipped = mail::zip("program.bin", &executable)?;
     let signatures = mail::random_signatures(SIGNATURES);
     let mut table = Table::new(
         "parts of a mail's way, processor ms",
         &["mail", "MIME and base64", "inflate", "matching"],
     );
     for mail in [
-        mail::with_attachment("executable", "program.exe", executable),
+        mail::with_attachment("executable", "program.bin", executable),
         mail::with_attachment("zipped", "program.zip", zipped),
     ] {
         let parts = measure(&mail, &signatures)?;

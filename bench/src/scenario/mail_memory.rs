@@ -29,9 +29,9 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     raise_descriptors(20_000)?;
     // Base64 makes 4 of 3 and adds line ends.
     let attachment = mail::executable(MAIL_BYTES * 57 / 78)?;
-    let plain = mail::with_attachment("plain", "program.exe", attachment.clone());
+    let plain = mail::with_attachment("plain", "program.bin", attachment.clone());
     // Of what deflates to about 37 %, enough to fill the mail.
-    let zipped = mail::zip("program.exe", &mail::executable(MAIL_BYTES * 57 / 78 * 100 / 37)?)?;
+    let zipped = mail::zip("program.bin", &mail::executable(MAIL_BYTES * 57 / 78 * 100 / 37)?)?;
     let zipped = mail::with_attachment("zip", "program.zip", zipped);
     let mut table = Table::new(
         &format!("{MAILS} mails of about {} KB in flight", MAIL_BYTES / 1000),

@@ -33,9 +33,9 @@ struct Figure {
 /// Runs it and prints the tables.
 pub fn run(directory: &Path) -> std::io::Result<()> {
     let executable = mail::executable(ATTACHMENT_BYTES)?;
-    let zipped = mail::zip("program.exe", &executable)?;
+    let zipped = mail::zip("program.bin", &executable)?;
     let mails = [
-        mail::with_attachment("executable", "program.exe", executable),
+        mail::with_attachment("executable", "program.bin", executable),
         mail::with_attachment("zipped", "program.zip", zipped),
     ];
     let signatures = mail::random_signatures(SIGNATURES);
