@@ -215,3 +215,28 @@ fn what_cannot_be_served_is_refused_at_once() {
         assert!(said.contains(words), "{words} in {said}");
     }
 }
+
+#[test]
+fn what_goes_into_quarantine_is_kept_before_it_is_acknowledged() {
+    let scratch = Scratch::new("quarantine");
+    let policy = "[policy]\nquarantine = \"kept\"\nfindings.virus = \"quarantine\"\n";
+    scratch.write("lockgate.toml", format!("{CONFIG}{policy}"));
+    database(&scratch, b"my-own-marker");
+    let mut gateway = Gateway::start(scratch.path(), None);
+    let new = scratch.path().join("kept/new");
+    let names = || std::fs::read_dir(&new).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    assert!(gateway.mail(b"clean").starts_with("250"));
+    assert!(names().is_empty());
+    assert!(gateway.mail(MARKER).starts_with("250"));
+    gateway.until("quarantined");
+    let [copy] = &names()[..] else { panic!("one copy") };
+    let text = std::fs::read_to_string(copy).unwrap();
+    assert!(text.starts_with("Return-Path: <a@example.org>\r\n") && text.contains("my-own-marker"), "{text}");
+    // Only the clean one was delivered.
+    assert_eq!(std::fs::read_dir(scratch.path().join("mail/new")).unwrap().count(), 1);
+
+    // What cannot be kept is not acknowledged.
+    std::fs::remove_dir_all(scratch.path().join("kept")).unwrap();
+    scratch.write("kept", "a file in its way");
+    assert!(gateway.mail(MARKER).starts_with("452"));
+}

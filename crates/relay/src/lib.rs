@@ -11,6 +11,7 @@ pub mod listener;
 pub mod maildir;
 pub mod pop3;
 mod proxy_header;
+pub mod quarantine;
 mod queue;
 pub mod scratch;
 pub mod server;

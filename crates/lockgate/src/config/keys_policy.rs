@@ -63,8 +63,8 @@ const POLICY_KEYS: &[Key<GroupDraft>] = &[
         "quarantine",
         "directory",
         "",
-        "Where mails with the action `quarantine` are kept. Required for that action; without it nothing is ever \
-         written to disk.",
+        "Where mails with the action `quarantine` are kept: a maildir, to be read with any mail reader. Required for \
+         that action; without it nothing is ever written to disk.",
         |d, v| v.path().map(|path| d.quarantine = Some(path)),
     ),
     BANNED_NAMES,

@@ -19,7 +19,8 @@ use crate::config::draft::{Draft, GroupDraft, ListenDraft, Source};
 use crate::config::problem::{Problem, Problems};
 use crate::config::table::{Section, unknown_key};
 use lockgate_inspect::{Group, Policy};
-use lockgate_model::{Class, Limits, Reason, Verdict};
+use lockgate_model::Limits;
+use lockgate_relay::quarantine::is_used_by;
 use lockgate_relay::settings::{Intercept, Listener, NextHop, Settings, Speaks, Tls};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -238,7 +239,7 @@ impl<'a> Reading<'a> {
             }
         }
         let default = (self.policy.finish(), 0..0);
-        let asking = self.groups.iter().chain([&default]).find(|(group, _)| quarantines(group));
+        let asking = self.groups.iter().chain([&default]).find(|(group, _)| is_used_by(group));
         if let (Some((group, span)), None) = (asking, &self.policy.quarantine) {
             let message = format!(
                 "policy group {:?} has the action \"quarantine\", but there is no place for it: set quarantine = \"DIRECTORY\" in [policy]",
@@ -247,14 +248,6 @@ impl<'a> Reading<'a> {
             self.problems.add(span.clone(), message);
         }
     }
-}
-
-fn quarantines(group: &Group) -> bool {
-    let findings = Class::ALL.into_iter().map(|class| group.on_finding(class));
-    let incomplete = Reason::ALL.into_iter().map(|reason| group.on_incomplete(reason));
-    let bans = group.banned_names.iter().map(|ban| ban.verdict);
-    let types = group.banned_types.iter().map(|ban| ban.verdict);
-    findings.chain(incomplete).chain(bans).chain(types).any(|verdict| verdict == Verdict::Quarantine)
 }
 
 /// What does not fit together in one listener.

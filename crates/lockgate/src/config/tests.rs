@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::table::Key;
 use crate::config::value::Value;
+use lockgate_model::{Class, Reason, Verdict};
 use std::fmt::Debug;
 
 fn parse(text: &str) -> Result<Config, Vec<String>> {

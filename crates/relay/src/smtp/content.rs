@@ -4,6 +4,7 @@
 use super::downstream::{Downstream, Over};
 use super::replies;
 use super::transfer::{Destination, Transfer};
+use crate::quarantine::Copy;
 use crate::scratch::with_scratch;
 use crate::settings::Timeouts;
 use crate::stream::ReadOutcome;
@@ -17,6 +18,8 @@ pub struct Incoming {
     pub inspection: Inspection,
     /// Where it goes.
     pub transfer: Transfer,
+    /// What is kept of it where it goes no further.
+    pub copy: Copy,
     bytes_max: u64,
     bytes: u64,
     refusal: Option<Reply>,
@@ -35,10 +38,11 @@ enum Took {
 
 impl Incoming {
     /// No content yet.
-    pub fn new(inspection: Inspection, transfer: Transfer, bytes_max: u64) -> Self {
+    pub fn new(inspection: Inspection, transfer: Transfer, copy: Copy, bytes_max: u64) -> Self {
         Self {
             inspection,
             transfer,
+            copy,
             bytes_max,
             bytes: 0,
             refusal: None,
@@ -119,6 +123,7 @@ impl Incoming {
         if self.bytes > self.bytes_max {
             self.refuse(replies::too_long(self.bytes_max));
         }
+        self.copy.write(content);
         while self.refusal.is_none() {
             let pushed = self.inspection.push(content);
             content = &content[pushed.consumed..];

@@ -7,6 +7,7 @@ use super::session::Session;
 use super::transfer::{Destination, Transfer};
 use super::{replies, trace};
 use crate::events::{Action, Mail, Record};
+use crate::quarantine::Copy;
 use lockgate_inspect::{HoldPlan, Judgement, Root};
 use lockgate_model::{Direction, Transaction, TransactionId, Verdict};
 use lockgate_proto::smtp::command::Last;
@@ -90,9 +91,10 @@ impl Session {
             Vec::new()
         };
         let hold_bytes = usize::try_from(settings.hold_bytes).unwrap_or(usize::MAX);
+        let copy = Copy::begin(&group, &self.shared.settings.load(), &about);
         let inspection = self.inspect.begin(&about, group, Root::Mail, HoldPlan::Head { hold_bytes });
         let transfer = Transfer::new(destination, settings.chunking, prefix);
-        let incoming = Incoming::new(inspection, transfer, settings.message_bytes_max);
+        let incoming = Incoming::new(inspection, transfer, copy, settings.message_bytes_max);
         self.incoming = Some(Begun { about, incoming });
         true
     }
@@ -114,8 +116,11 @@ impl Session {
         begun.incoming.finish().await;
         let judgement = begun.incoming.inspection.judgement().clone();
         let refusal = begun.incoming.refusal().cloned();
-        let refusal = refusal.or_else(|| replies::judged(&judgement, begun.about.id));
-        let Incoming { mut inspection, transfer, .. } = begun.incoming;
+        let Incoming { mut inspection, transfer, copy, .. } = begun.incoming;
+        let refusal = match refusal {
+            Some(reply) => Some(reply),
+            None => judged(&judgement, begun.about.id, copy).await,
+        };
         let (reply, after) = match refusal {
             Some(reply) => (reply, transfer.abort(&mut destination, &timeouts).await),
             None => {
@@ -171,6 +176,18 @@ impl Session {
             released_bytes: bytes.1,
         });
     }
+}
+
+/// The reply to a mail that goes no further; `None` where it goes on. One for the quarantine is acknowledged only when it
+/// is there: else the client keeps it and comes again.
+async fn judged(judgement: &Judgement, id: TransactionId, copy: Copy) -> Option<Reply> {
+    let reply = replies::judged(judgement, id)?;
+    if judgement.verdict == Verdict::Quarantine
+        && let Err(error) = copy.keep().await
+    {
+        return Some(replies::not_stored(&error.to_string()));
+    }
+    Some(reply)
 }
 
 fn action_for(reply: &Reply, judgement: &Judgement, destination: &Destination) -> Action {
