@@ -3,6 +3,7 @@
 pub mod bzip2;
 pub mod gzip;
 pub mod inflate;
+pub mod unpacker;
 
 use lockgate_model::Reason;
 

@@ -22,7 +22,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Text => Box::new(UuencodeDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
-        FileType::Zip => Box::new(ZipDecoder::new()),
+        FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.

@@ -9,14 +9,15 @@ mod directory;
 mod header;
 mod search;
 
-use crate::codec::inflate::{self, Inflater};
+use crate::codec::unpacker::Unpacker;
 use crate::decoder::{Decoder, Event, More, Step};
 use crate::field::{Field, u16_le, u32_le, u64_le};
 use directory::{Agreement, Tally};
 use header::{End, Header, Place};
-use lockgate_model::Reason;
+use lockgate_model::{Pool, Reason};
 use search::Search;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Bytes of a name that are kept, in its header and in the extra field.
 const NAME_BYTES_MAX: usize = 1024;
@@ -33,7 +34,7 @@ pub struct ZipDecoder {
     position: u64,
     entry: ZipEntry,
     tally: Tally,
-    inflater: Inflater,
+    unpacker: Unpacker,
     /// Bytes that may be a data descriptor, or content.
     held: Vec<u8>,
     search: Search,
@@ -104,7 +105,7 @@ enum Expect {
     Stored,
     /// Content that stands as it is, up to a descriptor that tells the truth about it.
     StoredUntilDescriptor,
-    Deflated,
+    Packed,
     Descriptor,
     /// The descriptor of an entry that was skipped: its form is guessed.
     DescriptorSkipped,
@@ -121,15 +122,9 @@ enum Expect {
     Nothing,
 }
 
-impl Default for ZipDecoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl ZipDecoder {
-    /// Awaits the first record.
-    pub fn new() -> Self {
+    /// Awaits the first record; large states are drawn from the pool.
+    pub fn new(pool: &Arc<Pool>) -> Self {
         let mut decoder = Self {
             expect: Expect::Record,
             field: Field::default(),
@@ -137,7 +132,7 @@ impl ZipDecoder {
             position: 0,
             entry: ZipEntry::default(),
             tally: Tally::default(),
-            inflater: Inflater::default(),
+            unpacker: Unpacker::new(pool),
             held: Vec::new(),
             search: Search::default(),
             search_is_expected: false,
@@ -173,9 +168,9 @@ impl ZipDecoder {
         match self.expect {
             Expect::Nothing => true,
             Expect::Stored => self.entry.left() == 0,
-            Expect::Deflated => {
+            Expect::Packed => {
                 let is_bounded = !self.entry.header.has_descriptor();
-                self.inflater.owes()
+                self.unpacker.owes()
                     || self.entry.first_byte.is_some()
                     || self.entry.has_stream_ended
                     || is_bounded && self.entry.left() == 0
@@ -189,7 +184,7 @@ impl ZipDecoder {
         match self.expect {
             Expect::Stored => return self.stored(input),
             Expect::StoredUntilDescriptor => return self.stored_until_descriptor(input, scratch),
-            Expect::Deflated => return self.deflated(input, scratch),
+            Expect::Packed => return self.packed(input, scratch),
             Expect::Descriptor => return self.descriptor(input),
             Expect::Search => return self.search(input),
             Expect::Nothing => return Step::new(0, Event::End),
@@ -240,7 +235,7 @@ impl ZipDecoder {
                 self.await_field(Expect::Header(Place::Local), header::LOCAL_BYTES);
             }
             header::CENTRAL => {
-                self.inflater.clear();
+                self.unpacker.clear();
                 self.tally.directory_start.get_or_insert(begins_at);
                 self.await_field(Expect::Header(Place::Central), header::CENTRAL_BYTES);
             }
@@ -345,7 +340,7 @@ impl ZipDecoder {
         let comment_bytes = u16_le(bytes, 16).into();
         let agreement = self.tally.judge(&end);
         self.has_ended = true;
-        self.inflater.clear();
+        self.unpacker.clear();
         self.await_field(Expect::EndComment, comment_bytes);
         let mut events = Vec::new();
         if agreement != Agreement::Agree {
@@ -401,7 +396,7 @@ impl ZipDecoder {
         let is_whole = self.has_ended && (is_searching || self.expect == Expect::EndComment);
         let anomaly = if is_searching { self.passed(None) } else { None };
         self.expect = Expect::Nothing;
-        self.inflater.clear();
+        self.unpacker.clear();
         let loss = match std::mem::take(&mut self.entry.child) {
             Child::Open => Some(Event::Broken(Reason::Truncated)),
             Child::None | Child::Folder if is_whole => None,
@@ -431,7 +426,11 @@ impl Decoder for ZipDecoder {
     }
 
     fn nanos_per_kib(&self) -> u32 {
-        if self.expect == Expect::Deflated { inflate::NANOS_PER_KIB } else { NANOS_PER_KIB_PLAIN }
+        if self.expect == Expect::Packed { self.unpacker.nanos_per_kib() } else { NANOS_PER_KIB_PLAIN }
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        self.unpacker.worked_nanos()
     }
 }
 

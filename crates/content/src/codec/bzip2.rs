@@ -17,6 +17,8 @@ use lockgate_model::{Grant, Pool, Reason};
 use std::sync::Arc;
 use stream::Stream;
 
+/// What a byte costs besides: the check sum, and copying runs.
+pub(super) const NANOS_PER_KIB: u32 = 1000;
 /// What a stream holds besides its block: codes, selectors and tables.
 const STREAM_BYTES: u64 = 48 * 1024;
 /// What begins a stream, before its level.
@@ -25,10 +27,23 @@ const MAGIC: [u8; 3] = *b"BZh";
 /// A bzip2 file on its way.
 pub struct Bzip2Decoder {
     pool: Arc<Pool>,
-    grant: Grant,
-    stream: Option<Stream>,
+    bunzip: Option<Bunzip>,
     expect: Expect,
     is_open: bool,
+}
+
+/// One stream, with what it holds drawn from the pool.
+pub(super) struct Bunzip {
+    pub(super) stream: Stream,
+    _grant: Grant,
+}
+
+impl Bunzip {
+    /// `None` where the pool is spent.
+    pub(super) fn new(pool: &Arc<Pool>) -> Option<Self> {
+        let mut grant = pool.grant();
+        grant.grow(STREAM_BYTES).then(|| Self { stream: Stream::new(pool.grant()), _grant: grant })
+    }
 }
 
 /// The next thing of the file.
@@ -46,23 +61,20 @@ enum Expect {
 impl Bzip2Decoder {
     /// Awaits the first stream; takes memory from the pool when its first byte arrives.
     pub fn new(pool: &Arc<Pool>) -> Self {
-        let (grant, pool) = (pool.grant(), Arc::clone(pool));
-        Self { pool, grant, stream: None, expect: Expect::Stream, is_open: false }
+        Self { pool: Arc::clone(pool), bunzip: None, expect: Expect::Stream, is_open: false }
     }
 
     fn owes(&self) -> bool {
         let unopened = |s: &Stream| !self.is_open && !s.is_at_header();
-        self.expect == Expect::Stream && self.stream.as_ref().is_some_and(|s| s.owes() || unopened(s))
+        self.expect == Expect::Stream
+            && self.bunzip.as_ref().is_some_and(|b| b.stream.owes() || unopened(&b.stream))
     }
 
     fn stream(&mut self, input: &[u8], scratch: &mut [u8]) -> Step {
-        if self.stream.is_none() {
-            if !self.grant.grow(STREAM_BYTES) {
-                return self.stop(0, Reason::Budget);
-            }
-            self.stream = Some(Stream::new(self.pool.grant()));
+        if self.bunzip.is_none() {
+            self.bunzip = Bunzip::new(&self.pool);
         }
-        let Some(stream) = &mut self.stream else { return self.stop(0, Reason::Budget) };
+        let Some(Bunzip { stream, .. }) = &mut self.bunzip else { return self.stop(0, Reason::Budget) };
         let is_at_header = stream.is_at_header();
         if !is_at_header && !self.is_open {
             self.is_open = true;
@@ -87,8 +99,8 @@ impl Bzip2Decoder {
     fn next_stream(&mut self, seen: usize, input: &[u8], scratch: &mut [u8]) -> Step {
         if seen == MAGIC.len() {
             self.expect = Expect::Stream;
-            if let Some(stream) = &mut self.stream {
-                stream.run(&MAGIC, scratch);
+            if let Some(bunzip) = &mut self.bunzip {
+                bunzip.stream.run(&MAGIC, scratch);
             }
             return Step::new(0, Event::Working);
         }
@@ -118,8 +130,7 @@ impl Bzip2Decoder {
 
     fn close(&mut self) {
         self.is_open = false;
-        self.stream = None;
-        self.grant.clear();
+        self.bunzip = None;
     }
 
     /// The part has ended here.
@@ -157,13 +168,12 @@ impl Decoder for Bzip2Decoder {
         }
     }
 
-    /// The check sum, and copying runs; the rest is told by `worked_nanos`.
     fn nanos_per_kib(&self) -> u32 {
-        1000
+        NANOS_PER_KIB
     }
 
     fn worked_nanos(&self) -> u64 {
-        self.stream.as_ref().map_or(0, Stream::worked_nanos)
+        self.bunzip.as_ref().map_or(0, |b| b.stream.worked_nanos())
     }
 }
 

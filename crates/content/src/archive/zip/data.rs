@@ -4,6 +4,7 @@ use super::descriptor::{Forms, Likeness, Truth};
 use super::header::{DESCRIPTOR, Method};
 use super::{Child, Expect, ZipDecoder};
 use crate::codec::Outcome;
+use crate::codec::unpacker::Packing;
 use crate::decoder::{Entry, Event, Step};
 use crate::field::{before, label, u32_le, u64_le};
 use lockgate_model::Reason;
@@ -17,7 +18,7 @@ impl ZipDecoder {
         let unreadable = match header.method() {
             _ if header.is_encrypted() => Some(Reason::Encrypted),
             Method::Other => Some(Reason::Unsupported),
-            Method::Stored | Method::Deflate => None,
+            Method::Stored | Method::Packed(_) => None,
         };
         if is_folder && known == Some(0) {
             self.count_and_go_on();
@@ -31,11 +32,13 @@ impl ZipDecoder {
             return events;
         }
         self.expect = match header.method() {
-            Method::Stored if known.is_none() => Expect::StoredUntilDescriptor,
-            Method::Stored => Expect::Stored,
-            Method::Deflate | Method::Other => Expect::Deflated,
+            Method::Packed(packing) => {
+                self.unpacker.begin(packing);
+                Expect::Packed
+            }
+            _ if known.is_none() => Expect::StoredUntilDescriptor,
+            _ => Expect::Stored,
         };
-        self.inflater.reset();
         if is_folder {
             // Some writers deflate a folder's nothing to two bytes.
             self.entry.child = Child::Folder;
@@ -135,8 +138,8 @@ impl ZipDecoder {
         length
     }
 
-    /// Deflated content, of a length that the header knows, or else to the end of its stream.
-    pub(super) fn deflated(&mut self, input: &[u8], scratch: &mut [u8]) -> Step {
+    /// Packed content, of a length that the header knows, or else to the end of its stream.
+    pub(super) fn packed(&mut self, input: &[u8], scratch: &mut [u8]) -> Step {
         if let Some(byte) = self.entry.first_byte.take() {
             scratch[0] = byte;
             return Step::new(0, Event::Output(1));
@@ -150,14 +153,14 @@ impl ZipDecoder {
         } else {
             input.len()
         };
-        if is_bounded && length == 0 && self.entry.left() == 0 && !self.inflater.owes() {
-            // Only nothing deflates to nothing, and strictly speaking not even that.
+        if is_bounded && length == 0 && self.entry.left() == 0 && !self.unpacker.owes() {
+            // Only nothing packs to nothing, and strictly speaking not even that.
             let is_nothing = self.entry.header.compressed == 0 && self.entry.made == 0;
-            return if is_nothing { self.content_ended(0) } else { self.damaged(0) };
+            return if is_nothing { self.content_ended(0) } else { self.failed(0, Reason::Damaged) };
         }
         // Of a folder nothing is expected: one byte suffices to know that there is something.
         let room = if self.entry.child == Child::Folder { 1 } else { scratch.len() };
-        let run = self.inflater.run(&input[..length], &mut scratch[..room]);
+        let run = self.unpacker.run(&input[..length], &mut scratch[..room]);
         self.entry.used += run.used as u64;
         self.entry.made += run.made as u64;
         self.entry.crc.update(&scratch[..run.made]);
@@ -170,7 +173,7 @@ impl ZipDecoder {
         match run.outcome {
             Outcome::Going if run.made > 0 => Step::new(run.used, Event::Output(run.made)),
             Outcome::Going => Step::new(run.used, Event::Working),
-            Outcome::Failed(_) => self.damaged(run.used),
+            Outcome::Failed(reason) => self.failed(run.used, reason),
             Outcome::Ended => {
                 let event = if run.made > 0 { Event::Output(run.made) } else { Event::Working };
                 let step = self.content_ended(run.used);
@@ -187,7 +190,7 @@ impl ZipDecoder {
 
     /// The content has come to its own end: compares it with what the header says, or awaits the descriptor.
     fn content_ended(&mut self, used: usize) -> Step {
-        self.inflater.reset();
+        self.unpacker.begin(Packing::Deflate);
         if self.entry.header.has_descriptor() {
             self.held.clear();
             self.expect = Expect::Descriptor;
@@ -196,25 +199,25 @@ impl ZipDecoder {
         let is_right = self.entry.is_right();
         let left = self.entry.left();
         self.pass_over(Some(left));
-        self.close_child(used, is_right)
+        self.close_child(used, if is_right { Ok(()) } else { Err(Reason::Damaged) })
     }
 
     /// The content cannot be read on.
-    fn damaged(&mut self, used: usize) -> Step {
-        self.inflater.reset();
+    fn failed(&mut self, used: usize, reason: Reason) -> Step {
+        self.unpacker.begin(Packing::Deflate);
         let left = (!self.entry.header.has_descriptor()).then(|| self.entry.left());
         self.pass_over(left);
-        self.close_child(used, false)
+        self.close_child(used, Err(reason))
     }
 
-    fn close_child(&mut self, used: usize, is_right: bool) -> Step {
+    fn close_child(&mut self, used: usize, content: Result<(), Reason>) -> Step {
         Step::new(
             used,
-            match (std::mem::take(&mut self.entry.child), is_right) {
-                (Child::Open, true) => Event::Close,
-                (Child::Open, false) => Event::Broken(Reason::Damaged),
-                (Child::Folder | Child::None, true) => Event::Working,
-                (Child::Folder | Child::None, false) => Event::Incomplete(Reason::Damaged),
+            match (std::mem::take(&mut self.entry.child), content) {
+                (Child::Open, Ok(())) => Event::Close,
+                (Child::Open, Err(reason)) => Event::Broken(reason),
+                (Child::Folder | Child::None, Ok(())) => Event::Working,
+                (Child::Folder | Child::None, Err(reason)) => Event::Incomplete(reason),
             },
         )
     }
@@ -273,7 +276,7 @@ impl ZipDecoder {
                 self.pass_over(None);
                 self.search.begin(&self.held);
                 self.held.clear();
-                self.close_child(0, false)
+                self.close_child(0, Err(Reason::Damaged))
             }
         }
     }
@@ -285,7 +288,7 @@ impl ZipDecoder {
         self.entry.header.compressed = truth.compressed;
         self.entry.header.size = truth.size;
         self.count_and_go_on();
-        self.close_child(used, true)
+        self.close_child(used, Ok(()))
     }
 
     fn likeness(&self, forms: Forms) -> Likeness {

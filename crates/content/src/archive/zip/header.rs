@@ -1,5 +1,6 @@
 //! The records of a zip file (APPNOTE.TXT, section 4.3). Rule: bytes to values; no state, no opinion.
 
+use crate::codec::unpacker::Packing;
 use crate::field::{u16_le, u32_le, u64_le};
 
 /// `PK` and two bytes begin every record.
@@ -42,7 +43,7 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Stored,
-    Deflate,
+    Packed(Packing),
     Other,
 }
 
@@ -110,7 +111,8 @@ impl Header {
     pub(super) fn method(&self) -> Method {
         match self.method {
             0 => Method::Stored,
-            8 => Method::Deflate,
+            8 => Method::Packed(Packing::Deflate),
+            12 => Method::Packed(Packing::Bzip2),
             _ => Method::Other,
         }
     }

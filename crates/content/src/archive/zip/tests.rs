@@ -7,10 +7,13 @@ use crate::samples::{
     noise, prose,
 };
 use crate::trace::{Said, assert_cut_invariant};
-use lockgate_model::Reason;
+use bzip2::Compression;
+use bzip2::read::BzEncoder;
+use lockgate_model::{Pool, Reason};
+use std::io::Read;
 
 fn open() -> Box<dyn Decoder> {
-    Box::new(ZipDecoder::new())
+    Box::new(ZipDecoder::new(&Pool::new(16 << 20)))
 }
 
 fn read(bytes: &[u8]) -> Vec<Said> {
@@ -291,6 +294,57 @@ fn truncated_and_flipped() {
         }
         assert_flips_told(&open, &file);
     }
+}
+
+fn bzipped(name: &str, content: &[u8]) -> ZipFile {
+    let mut compressed = Vec::new();
+    BzEncoder::new(content, Compression::new(9)).read_to_end(&mut compressed).unwrap();
+    ZipFile { method: 12, compressed, ..ZipFile::stored(name, content) }
+}
+
+#[test]
+fn bzip2_inside() {
+    for content in [b"".to_vec(), b"a".to_vec(), prose(1, 2000), noise(2, 700)] {
+        for form in FORMS {
+            let file = ZipWriter::of(&[
+                bzipped("a", &content).with(form),
+                bzipped("b", b"behind").with(form),
+                ZipFile::deflated("c", b"last"),
+            ]);
+            let parts = [child("a", &content), child("b", b"behind"), child("c", b"last")];
+            assert_eq!(read(&file), all(&[&parts[0], &parts[1], &parts[2]]), "{form:?}");
+        }
+    }
+    let file = ZipWriter::of(&[bzipped("a", b"content"), ZipFile::deflated("b", b"behind")]);
+    assert_truncation_told(&open, &file, file.len());
+    assert_flips_told(&open, &file);
+    let said = crate::trace::trace(&mut ZipDecoder::new(&Pool::new(0)), [&file[..]]);
+    assert_eq!(said, all(&[&broken("a", b"", Reason::Budget), &child("b", b"behind")]));
+}
+
+#[test]
+fn a_directory_of_64_bits() {
+    let files = [ZipFile::stored("a", b"1"), ZipFile::deflated("b", b"2").with(Sizes::InZip64Extra)];
+    let mut file = ZipWriter::of(&files);
+    let end = file.split_off(file.len() - 22);
+    let (length, offset) = (u32::from_le_bytes(end[12..16].try_into().unwrap()), file.len() as u64);
+    file.extend_from_slice(b"PK\x06\x06");
+    for number in [44, 0x002d_002d, 0, 2, 2, u64::from(length), offset - u64::from(length)] {
+        // Versions and disk numbers are narrower, and make up the same eight bytes.
+        file.extend_from_slice(&number.to_le_bytes()[..if number == 0x002d_002d { 4 } else { 8 }]);
+    }
+    file.extend_from_slice(b"PK\x06\x07\0\0\0\0");
+    file.extend_from_slice(&offset.to_le_bytes());
+    file.extend_from_slice(&[1, 0, 0, 0]);
+    file.extend_from_slice(b"PK\x05\x06\0\0\0\0");
+    file.extend_from_slice(&[0xff; 12]);
+    file.extend_from_slice(&[0, 0]);
+    let parts = [child("a", b"1"), child("b", b"2")];
+    assert_eq!(read(&file), all(&[&parts[0], &parts[1]]));
+    assert_truncation_told(&open, &file, file.len());
+    let place = file.len() - 22 - 20 - 8;
+    file[place] ^= 1;
+    assert_eq!(read(&file), all(&[&parts[0], &parts[1], &[DISAGREES, DAMAGED]]));
 }
 
 #[test]

@@ -46,7 +46,7 @@ enum Expect {
 }
 
 /// A stream on its way; `block` may hold up to 3.6 MB, drawn from the pool as it fills.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     expect: Expect,
     bits: Bits,
     block: Block,
@@ -141,17 +141,17 @@ impl Stream {
     }
 
     /// Whether there is work to do without further input.
-    pub(super) fn owes(&self) -> bool {
+    pub(crate) fn owes(&self) -> bool {
         self.is_bounded || self.failed.is_some() || matches!(self.expect, Expect::Prepare | Expect::Write)
     }
 
     /// What the last call cost besides its bytes.
-    pub(super) fn worked_nanos(&self) -> u64 {
+    pub(crate) fn worked_nanos(&self) -> u64 {
         self.worked_nanos
     }
 
     /// Works until the input is used, there is output, or the bound on one call is met.
-    pub(super) fn run(&mut self, input: &[u8], output: &mut [u8]) -> Run {
+    pub(crate) fn run(&mut self, input: &[u8], output: &mut [u8]) -> Run {
         if let Some(reason) = self.failed {
             return Run { used: 0, made: 0, outcome: Outcome::Failed(reason) };
         }
