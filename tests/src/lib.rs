@@ -12,6 +12,7 @@ pub mod sink;
 pub mod smtp;
 pub mod swaks;
 pub mod temporary;
+pub mod unread;
 pub mod wait;
 
 pub use gateway::Gateway;

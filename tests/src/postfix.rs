@@ -191,6 +191,8 @@ smtpd_authorized_xclient_hosts = 127.0.0.1
 disable_dns_lookups = yes
 smtp_host_lookup = native
 append_dot_mydomain = no
+in_flow_delay = 0
+smtpd_error_sleep_time = 0
 biff = no
 ";
 

@@ -71,7 +71,7 @@ pub enum Fault {
     Close,
     /// It says nothing more, and keeps the connection.
     Silence,
-    /// It replies with this line and goes on.
+    /// It replies with this line and goes on; after 421 it closes.
     Reply(&'static str),
 }
 
@@ -116,6 +116,7 @@ struct Record {
     commands: Mutex<Vec<String>>,
     connections: AtomicUsize,
     open: AtomicUsize,
+    faults: AtomicUsize,
     stop: AtomicBool,
 }
 
@@ -183,6 +184,11 @@ impl Sink {
         self.record.connections.load(Ordering::SeqCst)
     }
 
+    /// How often its fault has happened.
+    pub fn faults(&self) -> usize {
+        self.record.faults.load(Ordering::SeqCst)
+    }
+
     /// How many connections there are.
     pub fn open_connections(&self) -> usize {
         self.record.open.load(Ordering::SeqCst)
@@ -214,13 +220,21 @@ struct Session<'a> {
     behaviour: Behaviour,
     record: &'a Record,
     mail: Taken,
+    is_spoilt: bool,
 }
 
 impl<'a> Session<'a> {
     fn new(stream: TcpStream, behaviour: Behaviour, record: &'a Record) -> Self {
         let writer = stream.try_clone().expect("a descriptor can be had twice");
         let _ = writer.set_nodelay(true);
-        Self { reader: BufReader::new(stream), writer, behaviour, record, mail: Taken::default() }
+        Self {
+            reader: BufReader::new(stream),
+            writer,
+            behaviour,
+            record,
+            mail: Taken::default(),
+            is_spoilt: false,
+        }
     }
 
     fn run(&mut self) -> Result<(), Over> {
@@ -236,6 +250,7 @@ impl<'a> Session<'a> {
             match verb.as_str() {
                 "EHLO" | "HELO" => self.hello()?,
                 "MAIL" => {
+                    self.is_spoilt = false;
                     self.mail = Taken { sender: argument(&command), ..Taken::default() };
                     self.at(Stage::Mail, "250 2.1.0 ok")?;
                 }
@@ -278,10 +293,15 @@ impl<'a> Session<'a> {
         let length: usize = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
         let mut chunk = vec![0; length];
         self.reader.read_exact(&mut chunk)?;
+        if self.is_spoilt {
+            return self.say("503 5.5.1 a chunk of this mail was refused");
+        }
         self.mail.content.extend_from_slice(&chunk);
         if words.next().is_some_and(|word| word.eq_ignore_ascii_case("LAST")) {
             self.take()
         } else {
+            // RFC 3030 section 2: after a chunk that was refused, only RSET helps.
+            self.is_spoilt = matches!(self.behaviour.fault, Some((Stage::Content, Fault::Reply(_))));
             self.at(Stage::Content, "250 2.0.0 ok")
         }
     }
@@ -371,18 +391,24 @@ impl<'a> Session<'a> {
         }
     }
 
+    fn fail_for_good(&mut self) -> Result<(), Over> {
+        let _ = self.writer.shutdown(std::net::Shutdown::Both);
+        Err(Over::Failed)
+    }
+
     fn fail(&mut self, fault: &Fault) -> Result<(), Over> {
+        self.record.faults.fetch_add(1, Ordering::SeqCst);
         match fault {
-            Fault::Close => {
-                let _ = self.writer.shutdown(std::net::Shutdown::Both);
-                Err(Over::Failed)
-            }
+            Fault::Close => self.fail_for_good(),
             Fault::Silence => {
                 // It goes on reading, so that the client's writes succeed, until the client gives up.
                 let _ = std::io::copy(&mut self.reader, &mut std::io::sink());
                 Err(Over::Failed)
             }
-            Fault::Reply(line) => self.say(line),
+            Fault::Reply(line) => {
+                self.say(line)?;
+                if line.starts_with("421") { self.fail_for_good() } else { Ok(()) }
+            }
         }
     }
 }

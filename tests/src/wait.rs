@@ -51,29 +51,3 @@ pub fn free_address() -> SocketAddr {
         }
     }
 }
-
-/// Waits until the other side has read all that was sent to it: the kernel holds none of it any more.
-pub fn until_read(stream: &TcpStream) {
-    let local = stream.local_addr().expect("it is connected").port();
-    let peer = stream.peer_addr().expect("it is connected").port();
-    // /proc/net/tcp: local address, remote address, state, bytes to send:bytes to read, all in hexadecimal.
-    let ours = format!(":{local:04X} ");
-    let theirs = format!(":{peer:04X} ");
-    until("the other side does not read", || {
-        let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
-        let waiting = |from: &str, to: &str| {
-            table
-                .lines()
-                .filter_map(|line| {
-                    let mut columns = line.split_whitespace().skip(1);
-                    let (local, remote) = (columns.next()?, columns.next()?);
-                    let queues = columns.nth(1)?;
-                    (local.ends_with(from.trim()) && remote.ends_with(to.trim())).then(|| queues.to_owned())
-                })
-                .next()
-        };
-        let sent = waiting(&ours, &theirs).is_none_or(|queues| queues.starts_with("00000000"));
-        let read = waiting(&theirs, &ours).is_none_or(|queues| queues.ends_with("00000000"));
-        (sent && read).then_some(())
-    });
-}
