@@ -403,6 +403,13 @@ impl MimeDecoder {
         if !is_possible {
             return self.reject(used);
         }
+        if prefix != Prefix::Whole
+            && let Some(at) = bare_cr(line, run, rest)
+        {
+            // It ends the line for some readers, and may begin the next delimiter.
+            self.held.extend_from_slice(&run[..at]);
+            return self.reject(used + at);
+        }
         self.held.extend_from_slice(run);
         used += run.len();
         if is_open {
@@ -594,6 +601,16 @@ impl MimeDecoder {
 
 fn output(made: usize) -> Event {
     if made > 0 { Event::Output(made) } else { Event::Working }
+}
+
+/// Where in the second piece of a line a CR shows that no LF follows: at its beginning, if the CR ends the first piece.
+/// The rest is that piece and what follows it.
+fn bare_cr(first: &[u8], second: &[u8], rest: &[u8]) -> Option<usize> {
+    if first.ends_with(b"\r") && rest.first().is_some_and(|byte| *byte != b'\n') {
+        return Some(0);
+    }
+    let at = memchr::memchr(b'\r', second)?;
+    (at + 1 < second.len()).then_some(at)
 }
 
 /// How many bytes at the end may begin a delimiter line with the line end before it.

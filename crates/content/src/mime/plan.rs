@@ -94,6 +94,8 @@ fn shape(media_type: &Parameterised, oddities: &mut Oddities) -> Shape {
             oddities.note(Oddity::TypeBent);
             *boundary = decode_words(boundary).into_bytes();
         }
+        // None can be in a line; an encoded value may hold them.
+        boundary.retain(|byte| !matches!(byte, b'\r' | b'\n'));
         if boundary.trim_ascii().is_empty() {
             oddities.note(Oddity::BoundaryEmpty);
         }
