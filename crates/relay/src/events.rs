@@ -78,6 +78,12 @@ impl Events {
         self.log(&format!("{what}: {details}"));
     }
 
+    /// Figures about the gateway itself: an EVE `stats` event.
+    pub fn stats(&self, figures: &[(&str, u64)]) {
+        let dropped = [("events_dropped", self.dropped())];
+        self.send(Message::Eve(record::stats(SystemTime::now(), figures.iter().chain(&dropped))));
+    }
+
     /// Opens where events go anew: after log rotation, or because the configuration has changed.
     pub fn reopen(&self, to: &EventsTo) {
         self.send(Message::Reopen(to.clone()));

@@ -7,6 +7,7 @@
 pub mod dial;
 pub mod drain;
 pub mod events;
+pub mod heading;
 pub mod listener;
 pub mod maildir;
 pub mod pop3;

@@ -33,6 +33,8 @@ pub struct Settings {
     pub events: EventsTo,
     /// Event lines that may wait for the writer; what comes after that is counted and dropped, never waited for.
     pub events_waiting_max: usize,
+    /// How often figures about the gateway itself are written among them.
+    pub stats_interval: Duration,
 }
 
 impl Default for Settings {
@@ -48,6 +50,7 @@ impl Default for Settings {
             quarantine_directory: None,
             events: EventsTo::Nowhere,
             events_waiting_max: 8192,
+            stats_interval: Duration::from_secs(60),
         }
     }
 }

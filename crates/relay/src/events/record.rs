@@ -249,6 +249,14 @@ pub fn notice(now: SystemTime, what: &str, details: &str) -> String {
     .to_string()
 }
 
+/// Figures about the gateway itself.
+pub fn stats<'f>(now: SystemTime, figures: impl Iterator<Item = &'f (&'f str, u64)>) -> String {
+    let figures: Map<String, Value> =
+        figures.map(|(name, figure)| ((*name).to_owned(), (*figure).into())).collect();
+    json!({"timestamp": timestamp::of(now), "event_type": "stats", "stats": {"lockgate": figures}})
+        .to_string()
+}
+
 fn insert_address(event: &mut Map<String, Value>, side: &str, address: SocketAddr) {
     event.insert(format!("{side}_ip"), address.ip().to_canonical().to_string().into());
     event.insert(format!("{side}_port"), address.port().into());

@@ -14,7 +14,7 @@ mod mail;
 pub mod next_hop;
 pub mod replies;
 pub mod session;
-mod trace;
+pub(crate) mod trace;
 pub mod transfer;
 
 use crate::listener::Accepted;
