@@ -1,11 +1,16 @@
 //! Names as text: charsets, encoded words (RFC 2047), percent coding (RFC 2231). Rule: hostile bytes always give text.
 
 use super::limits::ENCODED_WORD_BYTES_MAX;
-use encoding_rs::{Encoding, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_16BE, WINDOWS_1252};
 
 /// Bytes of a named charset as text; an unknown charset is read as [`guess`] does.
 pub(super) fn decode_charset(bytes: &[u8], charset: &[u8]) -> String {
-    match Encoding::for_label(charset.trim_ascii()) {
+    let charset = charset.trim_ascii();
+    if charset.eq_ignore_ascii_case(b"utf-16") {
+        // Big-endian unless its mark says otherwise (RFC 2781 section 4.3); browsers take it the other way round.
+        return UTF_16BE.decode(bytes).0.into_owned();
+    }
+    match Encoding::for_label(charset) {
         Some(encoding) => encoding.decode_without_bom_handling(bytes).0.into_owned(),
         None => guess(bytes),
     }
@@ -143,6 +148,8 @@ mod tests {
             (b"=?utf-8?B?ww==?=\r\n =?UTF-8?B?pA==?=", "\u{e4}"),
             (b"=?utf-8*en?Q?x?=.zip", "x.zip"),
             (b"a =?koi8-r?B?8NLJ18XU?= b", "a \u{41f}\u{440}\u{438}\u{432}\u{435}\u{442} b"),
+            (b"=?utf-16?Q?=00x?=", "x"),
+            (b"=?utf-16?Q?=FF=FEx=00?=", "x"),
             (b"=?broken", "=?broken"),
             (b"=?utf-8?X?abc?=", "=?utf-8?X?abc?="),
             (b"=?=?=?", "=?=?=?"),
