@@ -1,6 +1,6 @@
 //! Loads database files, says what was understood and how long that took; scans files with them, if any are given.
 //!
-//! `cargo run --release --example load -- DATABASE... [--scan FILE...]`
+//! `cargo run --release --example load -- DATABASE... [--scan CHUNK_BYTES FILE...]`
 
 use lockgate_antivirus::Sources;
 use lockgate_model::{
@@ -13,9 +13,13 @@ use std::time::Instant;
 
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (databases, files) = match arguments.iter().position(|argument| argument == "--scan") {
+    let (databases, scan_arguments) = match arguments.iter().position(|argument| argument == "--scan") {
         Some(at) => (&arguments[..at], &arguments[at + 1..]),
         None => (&arguments[..], &[][..]),
+    };
+    let (chunk_bytes, files) = match scan_arguments.split_first() {
+        Some((bytes, files)) => (bytes.parse().unwrap_or(16 << 10), files),
+        None => (1, &[][..]),
     };
     let mut sources = Sources::new();
     for path in databases {
@@ -54,7 +58,7 @@ fn main() -> std::io::Result<()> {
     }
     let database = Arc::new(database);
     for path in files {
-        scan(&database, path, &std::fs::read(path)?);
+        scan(&database, path, &std::fs::read(path)?, chunk_bytes);
     }
     Ok(())
 }
@@ -67,7 +71,7 @@ impl Sink for Lines<'_> {
     }
 }
 
-fn scan(database: &Arc<lockgate_antivirus::Database>, path: &str, bytes: &[u8]) {
+fn scan(database: &Arc<lockgate_antivirus::Database>, path: &str, bytes: &[u8], chunk_bytes: usize) {
     let address = ([127, 0, 0, 1], 0).into();
     let flow =
         Flow { id: 0, protocol: Protocol::File, client: address, server: address, listener: String::new() };
@@ -91,7 +95,7 @@ fn scan(database: &Arc<lockgate_antivirus::Database>, path: &str, bytes: &[u8]) 
     };
     let mut sink = Lines(path);
     scanner.open(&part);
-    for chunk in bytes.chunks(16 << 10) {
+    for chunk in bytes.chunks(chunk_bytes.max(1)) {
         scanner.push(PartId::ROOT, Buffer::FileData, chunk, &mut sink);
     }
     scanner.end(PartId::ROOT, Buffer::FileData, &mut sink);

@@ -285,3 +285,15 @@ impl Lane {
         findings.lane_ended(database, about, id, self.group, self.length);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_part_is_small() {
+        // Two lanes at most times, and all three digests.
+        let bytes = size_of::<OpenPart>() + 2 * size_of::<Lane>() + size_of::<Hashing>();
+        assert!(bytes <= 1024, "{bytes} bytes");
+    }
+}
