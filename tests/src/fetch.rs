@@ -81,7 +81,13 @@ pub fn fetchmail(server: SocketAddr, security: Security<'_>) -> Fetched {
     let file = secret(&directory, "fetchmailrc", &configuration);
     let mut command = Command::new("fetchmail");
     command.env("FETCHMAILHOME", directory.path()).env("HOME", directory.path());
-    let output = outcome(command.args(["--nodetach", "--verbose", "--fetchmailrc"]).arg(file));
+    let output = outcome(
+        command
+            .args(["--nodetach", "--verbose", "--fetchmailrc"])
+            .arg(file)
+            .arg("--pidfile")
+            .arg(directory.join("pid")),
+    );
     Fetched {
         status: output.status.code().unwrap_or(-1),
         printed: printed_by(&output),

@@ -93,7 +93,7 @@ fn every_command_passes_also_pipelined() {
     let password = format!("PASS {PASSWORD}");
     let commands = [
         "CAPA", &user, &password, "STAT", "LIST", "LIST 1", "UIDL", "UIDL 1", "TOP 1 1", "RETR 1", "NOOP",
-        "DELE 1", "RSET", "RETR 9", "XYZZY", "QUIT",
+        "DELE 1", "RSET", "RETR 9", "QUIT",
     ];
     let through = session(gateway.address, &commands);
     let direct = session(dovecot.pop3, &commands);
@@ -105,6 +105,16 @@ fn every_command_passes_also_pipelined() {
 fn without_greeting(answers: &str) -> Vec<&str> {
     let login = answers.find("+OK Logged in").unwrap_or_else(|| panic!("no login in {answers}"));
     answers[login..].lines().collect()
+}
+
+#[test]
+fn a_command_whose_reply_nobody_can_frame_is_not_relayed() {
+    let dovecot = Dovecot::start();
+    let gateway = before(&dovecot, "");
+    let answers = session(gateway.address, &["XYZZY", "QUIT"]);
+    let answers: Vec<&str> = answers.lines().skip(1).collect();
+    assert!(answers[0].starts_with("-ERR "), "{answers:?}");
+    assert!(answers[1].starts_with("+OK "), "{answers:?}");
 }
 
 #[test]
