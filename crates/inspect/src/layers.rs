@@ -237,6 +237,7 @@ impl Layers {
         let consumed = if needs_input { input.len() } else { step.consumed.min(input.len()) };
         let given = if let Event::Output(length) = step.event { length } else { 0 };
         self.account((consumed + given) as u64, u64::from(decoder.nanos_per_kib()));
+        self.quantum_nanos = self.quantum_nanos.saturating_sub(decoder.worked_nanos());
         self.consume(level, region.source, consumed);
         let layer = &mut self.stack[level];
         layer.reading = Reading::Decoding(decoder);
