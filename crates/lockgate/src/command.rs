@@ -42,7 +42,8 @@ fn serve() -> Command {
         .about("Run the gateway; reloads on SIGHUP, drains on SIGTERM")
         .after_help(
             "SIGHUP loads configuration and databases anew and opens the event file again; on any error what was \
-             loaded stays. Changes of [gateway] and [[listen]] take effect at the next start.",
+             loaded stays. A listener's address, threads and pools change at the next start.\n\n\
+             lockgate reference --toml prints a configuration with every key, its default and what it does.",
         )
         .arg(config())
 }
@@ -50,7 +51,10 @@ fn serve() -> Command {
 fn check() -> Command {
     Command::new("check")
         .about("Load everything, say what was understood and what was not")
-        .after_help("Exit status: 0 all was understood, 2 something was not.")
+        .after_help(
+            "Exit status: 0 all was understood, 2 something was not.\n\n\
+             lockgate reference --toml prints a configuration with every key, its default and what it does.",
+        )
         .arg(config())
         .arg(json("One JSON object with the counts, then one for each failure"))
 }

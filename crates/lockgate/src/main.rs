@@ -3,6 +3,7 @@
 mod check;
 mod command;
 mod config;
+mod descriptors;
 mod explain;
 mod loading;
 mod notify;

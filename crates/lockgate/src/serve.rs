@@ -2,6 +2,7 @@
 //! a reload that fails changes nothing.
 
 use crate::config::{Config, EMBEDDED_NAME};
+use crate::descriptors;
 use crate::loading::{self, Loaded};
 use crate::notify::systemd;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
@@ -12,7 +13,8 @@ use lockgate_relay::settings::{NextHop, Speaks};
 use lockgate_relay::shared::Shared;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -33,6 +35,11 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if !loaded.errors.is_empty() {
         loaded.errors.iter().for_each(|error| _ = wrong(error));
         return EXIT_WRONG;
+    }
+    let limit = descriptors::raise();
+    if let Some(words) = limit.and_then(|limit| descriptors::warning(limit, config.settings.connections_max))
+    {
+        wrong(&words);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -101,7 +108,7 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
     print(&format!("{}\n", greeting(config, &running, signatures, failed)));
     systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
     events.notice("started", &format!("{signatures} signatures"));
-    Ok(Serving { running, events, number: 1 })
+    Ok(Serving { running, events, number: 1, begun: Instant::now(), told: Instant::now(), signatures })
 }
 
 /// What is served, and, for who tries it out, what to type.
@@ -153,6 +160,10 @@ struct Serving {
     running: Running,
     events: Events,
     number: u64,
+    begun: Instant,
+    /// When figures were last written.
+    told: Instant,
+    signatures: u64,
 }
 
 /// What a reload came to.
@@ -163,6 +174,7 @@ impl Serving {
         let mut reload: Option<JoinHandle<Reloaded>> = None;
         let mut is_asked_again = false;
         loop {
+            let stats_interval = self.running.shared().settings.load().stats_interval;
             let loading = async {
                 match &mut reload {
                     Some(loading) => loading.await,
@@ -174,6 +186,7 @@ impl Serving {
                     Asked::Reload => is_asked_again = true,
                     Asked::Stop => break,
                 },
+                () = tokio::time::sleep_until((self.told + stats_interval).into()) => self.tell_stats(),
                 loaded = loading => {
                     reload = None;
                     self.take(loaded.unwrap_or_else(|panic| Err(vec![format!("loading failed: {panic}")])));
@@ -191,8 +204,22 @@ impl Serving {
         self.stop(signals).await
     }
 
+    fn tell_stats(&mut self) {
+        self.told = Instant::now();
+        let shared = self.running.shared();
+        self.events.stats(&[
+            ("uptime", self.begun.elapsed().as_secs()),
+            ("generation", shared.generation.load().number),
+            ("signatures", self.signatures),
+            ("connections_accepted", shared.counts.accepted.load(Relaxed)),
+            ("connections_refused", shared.counts.refused.load(Relaxed)),
+            ("hold_pool_bytes", shared.pools.hold.bytes_taken()),
+            ("content_pool_bytes", shared.pools.parts.bytes_taken()),
+        ]);
+    }
+
     /// Takes what was loaded, or says why not and goes on as before.
-    fn take(&self, reloaded: Reloaded) {
+    fn take(&mut self, reloaded: Reloaded) {
         let taken = reloaded.and_then(|(config, loaded)| {
             let signatures = loaded.report.signatures_loaded();
             let failed = loaded.report.signatures_failed();
@@ -201,6 +228,7 @@ impl Serving {
                 .shared()
                 .reload(config.settings.clone(), Arc::new(loaded.generation))
                 .map_err(|error| vec![format!("{}: {error}", config.file)])?;
+            self.signatures = signatures;
             self.events.reopen(&config.settings.events);
             let mut words = format!("{signatures} signatures, {failed} not in use");
             if !unchanged.is_empty() {

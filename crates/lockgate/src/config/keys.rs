@@ -77,6 +77,13 @@ pub const EVENTS: Section<Draft> = Section {
              writing events never delays a mail.",
             |d, v| v.number(1).map(|n| d.settings.events_waiting_max = n),
         ),
+        key(
+            "stats_interval",
+            "time",
+            "\"1 min\"",
+            "How often figures about the gateway itself are written: an event of type `stats`.",
+            |d, v| v.duration().map(|time| d.settings.stats_interval = time),
+        ),
     ],
     below: &[],
 };

@@ -153,9 +153,10 @@ fn rotation_goes_on_in_a_new_file() {
     assert_eq!(lines(&path)[0]["lockgate"]["what"], "reload");
     // A place that cannot be opened changes nothing.
     events.reopen(&EventsTo::File(scratch.0.join("no/such/directory/eve.json")));
-    events.notice("still", "here");
+    events.stats(&[("connections_accepted", 5)]);
     events.flush(PATIENCE);
     assert_eq!(lines(&path).len(), 2);
+    assert_eq!(lines(&path)[1]["stats"]["lockgate"]["connections_accepted"], 5);
 }
 
 #[test]
