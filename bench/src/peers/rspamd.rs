@@ -92,7 +92,7 @@ pub fn start(home: &Path, clamd: SocketAddr, milter: SocketAddr) -> std::io::Res
         command.arg(format!("--var={key}={}", value.display()));
     }
     let child = spawn(&mut command, &home.with_file_name("rspamd.out"))?;
-    await_port(milter, Duration::from_secs(60))?;
+    await_port(milter, Duration::from_secs(240))?;
     Ok(vec![redis_child, child])
 }
 
