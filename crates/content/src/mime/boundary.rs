@@ -1,6 +1,6 @@
 //! The boundaries of the multiparts that are open, and which of them a line is. Rule: no body bytes are kept here.
 
-use super::limits::{BOUNDARIES_MAX, BOUNDARY_BYTES_MAX};
+use super::limits::{BOUNDARIES_BYTES_MAX, BOUNDARIES_MAX, BOUNDARY_BYTES_MAX, MULTIPART_DEPTH_MAX};
 
 /// The multiparts that are open, the outermost first.
 #[derive(Debug, Default)]
@@ -62,6 +62,16 @@ impl Stack {
         self.open.is_empty()
     }
 
+    /// Whether another multipart with these boundaries is within the limits.
+    pub(super) fn has_room(&self, boundaries: &[Vec<u8>]) -> bool {
+        let added: usize = boundaries.iter().map(|boundary| boundary.len().min(BOUNDARY_BYTES_MAX)).sum();
+        self.open.len() < MULTIPART_DEPTH_MAX && self.boundaries_bytes() + added <= BOUNDARIES_BYTES_MAX
+    }
+
+    fn boundaries_bytes(&self) -> usize {
+        self.boundaries().map(|(_, boundary)| boundary.len()).sum()
+    }
+
     /// Opens a multipart; `false` where another with one of its boundaries is open.
     pub(super) fn push(&mut self, boundaries: &[Vec<u8>], is_digest: bool) -> bool {
         let boundaries: Vec<Box<[u8]>> = boundaries.iter().map(|boundary| bounded(boundary)).collect();
@@ -73,8 +83,9 @@ impl Stack {
 
     /// The innermost multipart has another boundary; `false` where it has too many.
     pub(super) fn add(&mut self, boundary: &[u8]) -> bool {
+        let has_room = self.boundaries_bytes() + boundary.len() <= BOUNDARIES_BYTES_MAX;
         match self.open.last_mut() {
-            Some(multipart) if multipart.boundaries.len() < BOUNDARIES_MAX => {
+            Some(multipart) if multipart.boundaries.len() < BOUNDARIES_MAX && has_room => {
                 multipart.boundaries.push(bounded(boundary));
                 true
             }

@@ -8,7 +8,6 @@ mod delimiter;
 
 use super::boundary::{Delimiter, Kind, Rest, Stack};
 use super::header::{HeaderReader, Stop};
-use super::limits::MULTIPART_DEPTH_MAX;
 use super::oddity::{Oddities, Oddity};
 use super::plan::{Plan, Shape};
 use super::transfer::Transfer;
@@ -215,7 +214,7 @@ impl MimeDecoder {
         let plan = Plan::new(&fields, in_digest, &mut self.oddities);
         match plan.shape {
             Shape::Multipart { boundaries, is_digest }
-                if self.stack.depth() < MULTIPART_DEPTH_MAX && !boundaries.is_empty() =>
+                if !boundaries.is_empty() && self.stack.has_room(&boundaries) =>
             {
                 if !self.stack.push(&boundaries, is_digest) {
                     self.oddities.note(Oddity::BoundaryRepeated);
@@ -229,7 +228,7 @@ impl MimeDecoder {
                 self.begin_leaf(plan.declared, plan.name, &shape);
                 self.place = Place::Leaf(plan.transfer);
                 let is_multipart = matches!(shape, Shape::Multipart { .. });
-                if (is_multipart || is_untyped) && self.stack.depth() < MULTIPART_DEPTH_MAX {
+                if (is_multipart || is_untyped) && self.stack.has_room(&[]) {
                     // What is found in it has numbers of its own.
                     self.stack.push(&[], false);
                     self.stack.last_mut().into_iter().for_each(|multipart| multipart.parts = 1);
@@ -245,7 +244,7 @@ impl MimeDecoder {
         self.open(Entry { label, name, declared });
         match shape {
             Shape::Partial => self.said.push_back(Event::Incomplete(Reason::Partial)),
-            Shape::Multipart { .. } if self.stack.depth() >= MULTIPART_DEPTH_MAX => {
+            Shape::Multipart { boundaries, .. } if !self.stack.has_room(boundaries) => {
                 self.said.push_back(Event::Incomplete(Reason::Depth));
             }
             _ => {}

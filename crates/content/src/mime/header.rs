@@ -1,7 +1,7 @@
 //! The header block of a message or part, line by line. Rule: only the fields that say how to read the body are held.
 
 use super::field::Parameterised;
-use super::limits::{FIELDS_MAX, HEADER_BLOCK_BYTES_MAX, HEADER_FIELD_BYTES_MAX, HEADER_NAME_BYTES_MAX};
+use super::limits::{FIELDS_MAX, HEADER_BLOCK_BYTES_MAX, HEADER_FIELDS_BYTES_MAX, HEADER_NAME_BYTES_MAX};
 use super::oddity::{Oddities, Oddity};
 
 /// What some editors put before the first line.
@@ -22,6 +22,8 @@ pub(super) struct HeaderReader {
     /// A line of junk was met.
     has_junk: bool,
     bytes: u64,
+    /// How much of the fields was held.
+    held_bytes: usize,
     fields: Fields,
 }
 
@@ -70,7 +72,7 @@ pub(super) struct Fields {
     pub encodings: Vec<String>,
     /// Every `Content-Disposition`, at most [`FIELDS_MAX`].
     pub dispositions: Vec<Parameterised>,
-    /// A field was longer than what is held of it.
+    /// The fields were longer than what is held of them.
     pub is_cut: bool,
     /// What was met.
     pub oddities: Oddities,
@@ -211,9 +213,10 @@ impl HeaderReader {
         }
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
         if !matches!(self.field, Field::None | Field::Other) {
-            let room = HEADER_FIELD_BYTES_MAX - self.line.len();
-            self.fields.is_cut |= end > room;
-            self.line.extend_from_slice(&rest[..end.min(room)]);
+            let kept = end.min(HEADER_FIELDS_BYTES_MAX - self.held_bytes);
+            self.fields.is_cut |= end > kept;
+            self.held_bytes += kept;
+            self.line.extend_from_slice(&rest[..kept]);
         }
         match rest.get(end) {
             None => end,

@@ -1,7 +1,11 @@
 //! Whole messages. Rule: each case is tried at every cut.
 
 use super::MimeDecoder;
-use crate::trace::{Said, assert_cut_invariant};
+use super::limits::{
+    BOUNDARY_BYTES_MAX, HEADER_FIELDS_BYTES_MAX, HEADER_NAME_BYTES_MAX, MULTIPART_DEPTH_MAX, NAME_CHARS_MAX,
+    PARAMETERS_MAX,
+};
+use crate::trace::{Said, assert_cut_invariant, trace};
 use lockgate_model::{Buffer, Reason};
 
 /// What is said of a message, its header block apart, with LF and with CRLF as line ends.
@@ -190,11 +194,35 @@ fn the_header_block_is_given_as_it_came() {
 }
 
 #[test]
-fn depth_is_bounded() {
-    let mut message = String::new();
-    for level in 0..=super::limits::MULTIPART_DEPTH_MAX {
-        message += &format!("Content-Type: multipart/mixed; boundary=b{level}x\n\n--b{level}x\n");
+fn what_is_beyond_a_limit_is_said() {
+    let nested = |boundary: &str, levels: usize| {
+        let level = |n| format!("Content-Type: multipart/mixed; boundary={n}{boundary}\n\n--{n}{boundary}\n");
+        (0..levels).map(level).collect::<String>()
+    };
+    for (message, expected) in [
+        (nested("x", MULTIPART_DEPTH_MAX + 1), Said::Incomplete(Reason::Depth)),
+        (nested(&"x".repeat(900), 10), Said::Incomplete(Reason::Depth)),
+        (nested(&"x".repeat(BOUNDARY_BYTES_MAX), 1), Said::Anomaly("MIME: a boundary is too long")),
+        (
+            format!("Content-Type: a/b; name={}\n\n", "x".repeat(HEADER_FIELDS_BYTES_MAX)),
+            Said::Incomplete(Reason::Held),
+        ),
+        (format!("A: {}\n", "x".repeat(1 << 20)), Said::Anomaly("MIME: a header block is too long")),
+        (
+            format!("A: b\n{}: x\n", "x".repeat(HEADER_NAME_BYTES_MAX + 1)),
+            Said::Anomaly("MIME: a header field's name is too long"),
+        ),
+        (
+            format!("Content-Type: a/b{}\n", ";c=d".repeat(PARAMETERS_MAX + 1)),
+            Said::Anomaly("MIME: too many parameters"),
+        ),
+        (
+            format!("Content-Type: a/b; name={}\n", "x".repeat(NAME_CHARS_MAX + 1)),
+            Said::Anomaly("MIME: a file name is too long"),
+        ),
+    ] {
+        let said = trace(&mut MimeDecoder::new(), [message.as_bytes()]);
+        assert!(said.contains(&expected), "{expected:?} is missing: {:.200}", written(&said));
+        assert_eq!(trace(&mut MimeDecoder::new(), message.as_bytes().chunks(7)), said);
     }
-    let said = crate::trace::trace(&mut MimeDecoder::new(), [message.as_bytes()]);
-    assert!(said.contains(&Said::Incomplete(Reason::Depth)), "{said:?}");
 }
