@@ -1,7 +1,7 @@
 //! Search by blocks: the stream is looked at every so many bytes, and no look waits for another.
 //! Rule: finds every occurrence of every window, and some places that are none; it never verifies.
 //!
-//! A window is `block + stride - 1` bytes long, or [`REACH`] more. Wherever it stands in the stream, exactly one of
+//! A window is `block + stride - 1` bytes long, or one of [`REACHES`] more. Wherever it stands in the stream, exactly one of
 //! the offsets that are multiples of the stride ends a block within it (behind the reach), and which block that is
 //! follows from the offset. All of them are in the table, so one look each `stride` bytes finds the window.
 
@@ -10,8 +10,8 @@ use crate::fragment::Window;
 use crate::look::{BATCH, Hits, Lens, Table};
 use crate::view::View;
 
-/// How many bytes before the block the candidates of longer windows are told apart by.
-pub(crate) const REACH: usize = 4;
+/// How many bytes before the block the candidates may be told apart by, the most first.
+pub(crate) const REACHES: [usize; 4] = [4, 2, 1, 0];
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,11 +61,9 @@ pub(crate) struct Candidate {
 pub(crate) struct Blocks {
     shape: Shape,
     table: Table,
-    /// Windows known by the block alone …
-    near: Candidates,
-    /// … and by the bytes before it, too.
-    far: Candidates,
-    /// What the keys of both lists fall through.
+    /// The windows, by how far the bytes reach that they are known by. Only lists that hold any are here.
+    lists: Vec<(usize, Candidates)>,
+    /// What the keys of all lists fall through.
     sieve: Sieve,
     count: usize,
 }
@@ -75,7 +73,7 @@ impl Blocks {
     pub fn new(shape: Shape, windows: &[(u32, Window)]) -> Self {
         let fold = shape.folding.mask();
         let mut blocks = Vec::with_capacity(windows.len() * shape.stride as usize);
-        let (mut near, mut far) = (Vec::new(), Vec::new());
+        let mut keyed = REACHES.map(|_| Vec::new());
         for (segment, window) in windows {
             let reach = window.bytes.len() - shape.window_length();
             for turn in 0..shape.stride {
@@ -85,17 +83,18 @@ impl Blocks {
                 eight[8 - known..].copy_from_slice(&window.bytes[end - known..end]);
                 let word = u64::from_le_bytes(eight) | fold;
                 blocks.push((word >> (64 - 8 * shape.block)) as u32);
-                let list = if reach == 0 { &mut near } else { &mut far };
-                list.push((key(word, shape.block as usize + reach), segment << 4 | turn));
+                let Some(list) = REACHES.iter().position(|known| *known == reach) else { continue };
+                keyed[list].push((key(word, shape.block as usize + reach), segment << 4 | turn));
             }
         }
         let lens = Lens { stride: shape.stride, block: shape.block, fold: fold as u32 };
         blocks.sort_unstable();
         blocks.dedup();
-        let sieve = Sieve::new([&near, &far]);
-        let near = Candidates::new(near, shape.block as usize);
-        let far = Candidates::new(far, shape.block as usize + REACH);
-        Blocks { shape, table: Table::new(lens, &blocks), near, far, sieve, count: windows.len() }
+        let sieve = Sieve::new(&keyed);
+        let lists = REACHES.into_iter().zip(keyed).filter(|(_, keyed)| !keyed.is_empty());
+        let lists = lists.map(|(reach, keyed)| (reach, Candidates::new(keyed, shape.block as usize + reach)));
+        let (table, lists) = (Table::new(lens, &blocks), lists.collect());
+        Blocks { shape, table, lists, sieve, count: windows.len() }
     }
 
     /// What it is, in words.
@@ -111,7 +110,9 @@ impl Blocks {
 
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.table.size() + self.sieve.heap_bytes() + self.near.heap_bytes() + self.far.heap_bytes()
+        self.table.size()
+            + self.sieve.heap_bytes()
+            + self.lists.iter().map(|(_, list)| list.heap_bytes()).sum::<usize>()
     }
 
     /// Looks at each place whose last byte has come with the chunk, in order.
@@ -149,7 +150,7 @@ impl Blocks {
             // Two rounds, so that the reads of many hits, from farther memory, overlap too.
             let count = hits.keep(count, |place| {
                 let word = self.word_at(chunk, place as usize);
-                self.may_be(&self.near, word) | self.may_be(&self.far, word)
+                self.lists.iter().fold(false, |any, (_, list)| any | self.sieve.passes(list.key(word)))
             });
             for &place in hits.first(count) {
                 let word = self.word_at(chunk, place as usize);
@@ -170,15 +171,10 @@ impl Blocks {
     }
 
     #[inline]
-    fn may_be(&self, list: &Candidates, word: u64) -> bool {
-        !list.is_empty() && self.sieve.passes(list.key(word))
-    }
-
-    #[inline]
     fn report(&self, word: u64, place: u64, found: &mut dyn FnMut(Candidate)) {
-        for (list, reach) in [(&self.near, 0), (&self.far, REACH)] {
+        for (reach, list) in &self.lists {
             for entry in list.get(list.key(word)) {
-                let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + reach as u64;
+                let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + *reach as u64;
                 // Before the stream's first byte there is no window.
                 if let Some(window) = place.checked_sub(behind) {
                     found(Candidate { segment: entry >> 4, window });

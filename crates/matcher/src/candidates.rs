@@ -20,12 +20,13 @@ pub(crate) struct Sieve {
 }
 
 impl Sieve {
-    pub fn new(keyed: [&[(u64, u32)]; 2]) -> Self {
-        let count = keyed[0].len() + keyed[1].len();
+    /// A sieve for the keys of several lists.
+    pub fn new(keyed: &[Vec<(u64, u32)>]) -> Self {
+        let count: usize = keyed.iter().map(Vec::len).sum();
         let words_count = count.next_power_of_two().clamp(2, SIEVE_WORDS_MAX);
         let mut words = vec![0; words_count].into_boxed_slice();
         let shift = 64 - words_count.trailing_zeros();
-        for (key, _) in keyed.into_iter().flatten() {
+        for (key, _) in keyed.iter().flatten() {
             words[(key >> shift) as usize] |= bits(*key);
         }
         Sieve { words, shift }
@@ -61,9 +62,6 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// Lists of these keys, with what each stands for.
     pub fn new(mut keyed: Vec<(u64, u32)>, length: usize) -> Self {
-        if keyed.is_empty() {
-            return Candidates { length, shift: 63, starts: Vec::new(), entries: Vec::new() };
-        }
         keyed.sort_unstable();
         let buckets = keyed.len().next_power_of_two().max(2);
         let shift = 64 - buckets.trailing_zeros();
@@ -76,10 +74,6 @@ impl Candidates {
         }
         let entries = keyed.into_iter().map(|(key, entry)| (key as u32, entry)).collect();
         Candidates { length, shift, starts, entries }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 
     pub fn heap_bytes(&self) -> usize {

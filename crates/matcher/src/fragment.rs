@@ -1,6 +1,7 @@
 //! Which bytes of a segment are searched for: those rarest in content. Rule: a guess costs speed only, never a match.
 
 use crate::segment::{Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX};
+use crate::wildcard::Cell;
 
 /// Bytes in a row of a segment, from which blocks are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,43 @@ pub(crate) fn choose(fragments: &[Fragment], length: usize, block: usize, census
         prefix_width: fragment.prefix_width,
         bytes: fragment.bytes[at..at + length].to_vec(),
     })
+}
+
+/// Eight bytes of a segment that tell early that it doesn't match: the rarest outside of its window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Check {
+    value: u64,
+    mask: u64,
+    /// Their distance from the segment's start.
+    pub at: u32,
+}
+
+impl Check {
+    /// The check for a segment whose fixed beginning is `head`, with this window.
+    pub fn new(head: &[Cell], window: &Window) -> Self {
+        let known = window.prefix_min as usize..window.prefix_min as usize + window.bytes.len();
+        let weight = |at: usize| match (head[at], at.checked_sub(1).map(|before| head[before])) {
+            _ if known.contains(&at) => 0,
+            (Cell { mask: 0, .. }, _) => 0,
+            (cell, Some(before)) if cell == before => 8,
+            (cell, _) => byte_rarity(cell.value),
+        };
+        let weights: Vec<u32> = (0..head.len()).map(weight).collect();
+        let sums = weights.windows(8).map(|eight| eight.iter().sum::<u32>()).enumerate();
+        // The earliest of equals.
+        let best = sums.fold((0, 0), |best, (at, sum)| if sum > best.1 { (at, sum) } else { best });
+        let eight = head.get(best.0..best.0 + 8).unwrap_or_default();
+        let word = |byte: fn(&Cell) -> u8| {
+            eight.iter().rev().fold(0, |word, cell| word << 8 | u64::from(byte(cell)))
+        };
+        Check { value: word(|cell| cell.value), mask: word(|cell| cell.mask), at: best.0 as u32 }
+    }
+
+    /// Whether these eight bytes, little end first, may be a match's.
+    #[inline]
+    pub fn passes(&self, eight: u64) -> bool {
+        eight & self.mask == self.value
+    }
 }
 
 /// How many bytes of a fragment are near enough to the segment's start.

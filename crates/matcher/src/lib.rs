@@ -26,6 +26,7 @@ mod database;
 mod fragment;
 mod links;
 mod look;
+mod plan;
 mod program;
 mod scanner;
 mod segment;

@@ -110,17 +110,17 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
-        let segment = &database.segments[candidate.segment as usize];
-        let Some(latest) = candidate.window.checked_sub(u64::from(segment.prefix_min)) else { return };
-        if segment.prefix_width == 0 {
-            if segment.anchor.admits(latest) {
+        let front = &database.fronts[candidate.segment as usize];
+        let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
+        if front.prefix_width == 0 {
+            let eight = view.eight_in_chunk(latest + u64::from(front.check.at));
+            if eight.is_none_or(|eight| front.check.passes(eight)) {
                 self.verify(database, candidate.segment, latest, view);
             }
             return;
         }
-        for start in latest.saturating_sub(u64::from(segment.prefix_width))..=latest {
-            if segment.anchor.admits(start)
-                && !self.taken.contains(&(candidate.segment, start))
+        for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
+            if !self.taken.contains(&(candidate.segment, start))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
                 self.taken.insert((candidate.segment, start));
@@ -130,6 +130,9 @@ impl Found {
 
     fn verify(&mut self, database: &Database, id: u32, start: u64, view: &View<'_>) -> Taken {
         let segment = &database.segments[id as usize];
+        if !segment.anchor.admits(start) {
+            return Taken::No;
+        }
         match database.program.begin(segment.atoms, start, &mut self.spans, view) {
             Outcome::Dead => return Taken::No,
             Outcome::Match { end, known } => self.events.push(Event { known, segment: id, start, end }),

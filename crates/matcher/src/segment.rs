@@ -49,6 +49,8 @@ pub(crate) struct Piece {
     pub atoms: (u32, u32),
     pub link: Link,
     pub fragments: Vec<Fragment>,
+    /// The bytes at a fixed distance from the start, as far as fragments are looked for.
+    pub head: Vec<Cell>,
     /// The longest atom: so many bytes may be needed again when verification resumes.
     pub atom_bytes_max: u32,
     /// The greatest length of what matches.
@@ -77,6 +79,7 @@ struct Cutter<'a> {
     atoms_start: u32,
     cells: Vec<Cell>,
     fragments: Vec<Fragment>,
+    head: Vec<Cell>,
     length_min: u32,
     width: u32,
     atom_bytes_max: u32,
@@ -91,6 +94,7 @@ impl<'a> Cutter<'a> {
             pieces: Vec::new(),
             cells: Vec::new(),
             fragments: Vec::new(),
+            head: Vec::new(),
             length_min: 0,
             width: 0,
             atom_bytes_max: 0,
@@ -138,6 +142,11 @@ impl<'a> Cutter<'a> {
                     bytes: vec![byte],
                 }),
             }
+        }
+        // A gap or group before it leaves a hole: any byte, where the distance is still fixed.
+        if self.width == 0 && self.length_min < LOOKBACK_MAX {
+            self.head.resize(self.length_min as usize, Cell::ANY);
+            self.head.push(cell);
         }
         self.cells.push(cell);
         self.length_min += 1;
@@ -195,6 +204,7 @@ impl<'a> Cutter<'a> {
             atoms: (self.atoms_start, end),
             link,
             fragments: std::mem::take(&mut self.fragments),
+            head: std::mem::take(&mut self.head),
             atom_bytes_max: self.atom_bytes_max.min(255),
             length_max: self.length_min.saturating_add(self.width),
         });

@@ -68,6 +68,13 @@ impl<'a> View<'a> {
         Some((first, second))
     }
 
+    /// The eight bytes from an offset, little end first, if the chunk has them.
+    #[inline]
+    pub fn eight_in_chunk(&self, at: u64) -> Option<u64> {
+        let inside = usize::try_from(at.checked_sub(self.chunk_start)?).ok()?;
+        self.chunk.get(inside..)?.first_chunk().map(|eight| u64::from_le_bytes(*eight))
+    }
+
     /// The eight bytes that end at an offset, little end first; bytes that aren't at hand read as zero.
     pub fn eight_before(&self, end: u64) -> u64 {
         (1..=8).fold(0, |word, back| {
