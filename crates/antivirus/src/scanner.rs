@@ -121,11 +121,17 @@ impl Transmission {
         }
         let mut hits = std::mem::take(held);
         hits.append(&mut findings.out);
+        let own = self.parts[at].about.part;
         let mut next = Some(at);
         while let Some(at) = next {
             let open = &mut self.parts[at];
             match open.standing {
-                Standing::Open => return open.hold(hits),
+                Standing::Open => {
+                    if open.about.part != own && hits.iter().any(|hit| hit.part == own) {
+                        sink.announce(own);
+                    }
+                    return open.hold(hits);
+                }
                 Standing::Allowed => return,
                 Standing::NotAllowed => next = open.parent.and_then(|parent| self.find(parent)),
             }

@@ -1,7 +1,7 @@
 //! Hands each buffer to the engines that asked for it: [`Panel`]. Rule: engines see bytes and give evidence, nothing else.
 
 use crate::judge::Judge;
-use lockgate_model::{Buffer, BufferSet, Engine, Finding, Hit, Part, Scanner, Sink, Want};
+use lockgate_model::{Buffer, BufferSet, Engine, Finding, Hit, Part, PartId, Scanner, Sink, Want};
 use std::sync::Arc;
 
 /// One engine's seat.
@@ -14,7 +14,12 @@ struct Seat {
 /// The engines of one transaction.
 pub struct Panel {
     seats: Vec<Seat>,
+    announced: Announced,
 }
+
+/// The paths of parts whose evidence comes after they have closed. Engines announce a part only for a hit in it, and those
+/// are bounded.
+type Announced = Vec<(PartId, Arc<str>)>;
 
 /// Which seats still listen to a part, a bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,21 +28,33 @@ pub struct Listening(u32);
 /// Where an open part's evidence goes.
 struct Evidence<'a> {
     engine: Engine,
+    /// The part at hand.
+    part: PartId,
     path: &'a Arc<str>,
+    announced: &'a mut Announced,
     judge: &'a mut Judge,
 }
 
 impl Sink for Evidence<'_> {
     fn hit(&mut self, hit: Hit) {
+        let is_at_hand = hit.part == self.part;
+        let kept = self.announced.iter().find(|(part, _)| !is_at_hand && *part == hit.part);
+        let path = kept.map_or(self.path, |(_, path)| path);
         self.judge.find(Finding {
             engine: self.engine,
             class: hit.class,
             rule: hit.rule,
             name: hit.name,
-            part: Arc::clone(self.path),
+            part: Arc::clone(path),
             buffer: hit.buffer,
             offset: hit.offset,
         });
+    }
+
+    fn announce(&mut self, part: PartId) {
+        if part == self.part && self.announced.iter().all(|(known, _)| *known != part) {
+            self.announced.push((part, Arc::clone(self.path)));
+        }
     }
 }
 
@@ -45,7 +62,8 @@ impl Panel {
     /// Seats each scanner, at most 32.
     pub fn new(scanners: impl IntoIterator<Item = (Engine, BufferSet, Box<dyn Scanner>)>) -> Self {
         let seats = scanners.into_iter().take(32);
-        Self { seats: seats.map(|(engine, wants, scanner)| Seat { engine, wants, scanner }).collect() }
+        let seats = seats.map(|(engine, wants, scanner)| Seat { engine, wants, scanner }).collect();
+        Self { seats, announced: Vec::new() }
     }
 
     /// A part begins; says who listens.
@@ -73,7 +91,13 @@ impl Panel {
             if is_deaf || !seat.wants.contains(buffer) {
                 continue;
             }
-            let mut sink = Evidence { engine: seat.engine, path: &part.path, judge };
+            let mut sink = Evidence {
+                engine: seat.engine,
+                part: part.id,
+                path: &part.path,
+                announced: &mut self.announced,
+                judge,
+            };
             let want = seat.scanner.push(part.id, buffer, chunk, &mut sink);
             if want == Want::Done && buffer == Buffer::FileData {
                 listening.0 &= !(1 << at);
@@ -84,7 +108,13 @@ impl Panel {
     /// An open part's buffer has ended.
     pub fn end(&mut self, part: &Part, buffer: Buffer, judge: &mut Judge) {
         for seat in self.seats.iter_mut().filter(|seat| seat.wants.contains(buffer)) {
-            let mut sink = Evidence { engine: seat.engine, path: &part.path, judge };
+            let mut sink = Evidence {
+                engine: seat.engine,
+                part: part.id,
+                path: &part.path,
+                announced: &mut self.announced,
+                judge,
+            };
             seat.scanner.end(part.id, buffer, &mut sink);
         }
     }
@@ -92,7 +122,13 @@ impl Panel {
     /// A part has ended with all its children.
     pub fn close(&mut self, part: &Part, judge: &mut Judge) {
         for seat in &mut self.seats {
-            let mut sink = Evidence { engine: seat.engine, path: &part.path, judge };
+            let mut sink = Evidence {
+                engine: seat.engine,
+                part: part.id,
+                path: &part.path,
+                announced: &mut self.announced,
+                judge,
+            };
             seat.scanner.close(part.id, &mut sink);
         }
     }
@@ -100,7 +136,13 @@ impl Panel {
     /// The transaction has ended; evidence about no part in particular is the root's.
     pub fn finish(&mut self, root: &Arc<str>, judge: &mut Judge) {
         for seat in &mut self.seats {
-            let mut sink = Evidence { engine: seat.engine, path: root, judge };
+            let mut sink = Evidence {
+                engine: seat.engine,
+                part: PartId::ROOT,
+                path: root,
+                announced: &mut self.announced,
+                judge,
+            };
             seat.scanner.finish(&mut sink);
         }
     }

@@ -58,6 +58,19 @@ fn scan_names_the_part_that_it_was_found_in() {
     assert_eq!((&lines[1]["verdict"], &lines[1]["findings"]), (&"pass".into(), &serde_json::json!([])));
 }
 
+/// With a list of allowed files a finding waits until the file around it is known not to be on it; it is still told where it is.
+#[test]
+fn a_finding_that_waited_is_told_where_it_is() {
+    let scratch = Scratch::new("scan-waited");
+    let hex: String = eicar().iter().map(|byte| format!("{byte:02x}")).collect();
+    scratch.write("databases/own.ndb", format!("Own.Eicar:0:0:{hex}\n"));
+    scratch.write("databases/own.fp", "00112233445566778899aabbccddeeff:1000000:Allowed.File\n");
+    scratch.write("outer.zip", zip("inner.zip", &zip("eicar.com", &eicar())));
+    let output = lockgate(&["scan", "--database", "databases", "outer.zip"], scratch.path());
+    assert_eq!(status(&output), Some(1));
+    assert!(out(&output).contains("Own.Eicar in inner.zip/eicar.com file.data at 0"), "{}", out(&output));
+}
+
 #[test]
 fn scan_takes_other_databases() {
     let scratch = Scratch::new("scan-database");

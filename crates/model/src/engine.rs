@@ -21,6 +21,8 @@ pub enum Want {
 pub trait Sink {
     /// One finding. The panel adds the part's path.
     fn hit(&mut self, hit: Hit);
+    /// A hit in the part at hand will come only after it has closed: its path is to be kept until then.
+    fn announce(&mut self, _part: PartId) {}
 }
 
 /// An engine's compiled rules: immutable, shared between threads and flows.
