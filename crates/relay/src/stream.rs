@@ -195,6 +195,11 @@ impl Stream {
         self.pending.len()
     }
 
+    /// Sends what is pending as far as the socket takes it at once.
+    pub fn try_flush(&mut self) -> io::Result<()> {
+        self.send_pending()
+    }
+
     /// Waits until everything written has gone to the socket. May be dropped and called again.
     pub async fn flush(&mut self) -> io::Result<()> {
         loop {

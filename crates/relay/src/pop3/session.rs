@@ -167,6 +167,9 @@ impl Session {
 
     /// Waits until there is something to read or to send, or until time is up.
     async fn wait(&mut self) -> Result<(), Over> {
+        // Sent first: for how long who is waited for depends on what could not be sent.
+        self.client.stream.try_flush().map_err(client_gone)?;
+        self.server.stream.try_flush().map_err(server_gone)?;
         let (client_reading, server_reading) = (self.client_reading(), self.server_reading());
         let pending = self.client.stream.pending_bytes();
         let is_draining = self.shared.drain.phase() > Phase::Serving;

@@ -12,7 +12,7 @@ use lockgate_model::{
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WORD: &[u8] = b"WORM";
 
@@ -262,4 +262,21 @@ fn a_drain_closes_a_session_at_rest_and_finishes_a_mail() {
     assert!(rest.ends_with(b"\r\n.\r\n+OK\r\n"));
     assert_eq!(rest.len(), mail_of(100_000, None).len() + ".\r\n+OK\r\n".len());
     running.join();
+}
+
+#[test]
+fn a_drain_that_comes_before_the_greeting_ends_as_soon() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let running = start(listener.local_addr().unwrap(), |_| {});
+    let mut resting = TcpStream::connect(running.addresses()[0]).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    running.drain();
+    server.write_all(b"+OK ready\r\n").unwrap();
+    let began = Instant::now();
+    let mut said = Vec::new();
+    resting.read_to_end(&mut said).unwrap();
+    drop(resting);
+    running.join();
+    assert_eq!(said, b"+OK ready\r\n");
+    assert!(began.elapsed() < Duration::from_secs(20));
 }
