@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         }
     }
     if let Parsed::Header { header: header @ Header::Proxied { .. }, .. } = whole {
-        for version in [Version::One, Version::Two] {
+        for version in [Version::V1, Version::V2] {
             let bytes = encode(version, header);
             let consumed = bytes.len();
             assert_eq!(parse(&bytes), Parsed::Header { consumed, header });

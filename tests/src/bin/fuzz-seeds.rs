@@ -1,0 +1,572 @@
+//! Makes what the fuzz targets begin with: `fuzz-seeds DIRECTORY` writes `DIRECTORY/TARGET/NAME`. Rule: made here, not collected.
+//!
+//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar.
+
+use lockgate_tests::Directory;
+use lockgate_tests::mail;
+use lockgate_tests::process::run;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where the content of a seed begins: what comes before says how it is cut.
+const CUTS: &[u8; 8] = b"\x00\x03\x10\x01\x7f\x02\x90\x05";
+
+fn main() {
+    let directory = std::env::args_os().nth(1).map(PathBuf::from).expect("fuzz-seeds DIRECTORY");
+    let corpus = Corpus { directory };
+    let samples = Samples::make();
+    mime(&corpus, &samples);
+    uuencode(&corpus);
+    archives(&corpus, &samples);
+    filetypes(&corpus, &samples);
+    smtp(&corpus);
+    pop3(&corpus);
+    proxy_protocol(&corpus);
+    patterns(&corpus);
+    signatures(&corpus);
+    waist(&corpus, &samples);
+}
+
+struct Corpus {
+    directory: PathBuf,
+}
+
+impl Corpus {
+    fn put(&self, target: &str, name: &str, bytes: &[u8]) {
+        let directory = self.directory.join(target);
+        fs::create_dir_all(&directory).expect("the corpus can be written");
+        fs::write(directory.join(name), bytes).expect("the corpus can be written");
+    }
+
+    /// Content that is cut.
+    fn put_cut(&self, target: &str, name: &str, content: &[u8]) {
+        self.put(target, name, &[CUTS, content].concat());
+    }
+}
+
+/// Archives of the usual programs, small.
+struct Samples {
+    all: Vec<(String, Vec<u8>)>,
+}
+
+impl Samples {
+    fn make() -> Self {
+        let directory = Directory::new("seeds");
+        directory.write("in/text.txt", "text ".repeat(300));
+        directory.write("in/deep/er/noise.bin", mail::noise(1, 3000));
+        directory.write(&format!("in/{}/long.txt", "n".repeat(90)), "a long name");
+        directory.write("in/empty", "");
+        let line = |command: &str| {
+            run(Command::new("sh").args(["-ec", command]).current_dir(directory.path()));
+        };
+        line("ln -s text.txt in/link");
+        line(
+            "tar --format=ustar -cf ustar.tar in; tar --format=gnu -cf gnu.tar in; tar --format=pax -cf pax.tar in",
+        );
+        line(
+            "tar --format=v7 -cf v7.tar in/text.txt; truncate -s 1M in/sparse; tar -S -cf sparse.tar in/sparse",
+        );
+        line("rm in/sparse; tar --format=oldgnu -cf old.tar in; tar -czf tar.tar.gz in");
+        for level in [1, 6, 9] {
+            line(&format!(
+                "gzip -{level} -c in/text.txt > text{level}.gz; bzip2 -{level} -c in/text.txt > text{level}.bz2"
+            ));
+        }
+        line("gzip -c in/deep/er/noise.bin > noise.gz; bzip2 -c in/deep/er/noise.bin > noise.bz2");
+        line(
+            "cat text1.gz noise.gz > two.gz; cat text1.bz2 noise.bz2 > two.bz2; bzip2 -c in/empty > empty.bz2",
+        );
+        line(
+            "head -c 400000 /dev/zero | bzip2 -c > zeros.bz2; head -c 400000 /dev/zero | gzip -c > zeros.gz",
+        );
+        line("zip -qr deflate.zip in; zip -q0r stored.zip in; zip -qr - in < /dev/null > stream.zip");
+        line(
+            "zip -q -P secret encrypted.zip in/text.txt; zip -q -Z bzip2 bzip2.zip in/text.txt; zip -qr nested.zip *.zip *.gz",
+        );
+        line(
+            "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
+        );
+        line(
+            "cp deflate.zip comment.zip; echo 'a comment' | zip -qz comment.zip; cat text1.gz deflate.zip > behind.zip",
+        );
+        let files = fs::read_dir(directory.path()).expect("it was made").flatten();
+        let all = files.filter(|entry| entry.path().is_file()).map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).expect("it was made"))
+        });
+        Self { all: all.collect() }
+    }
+
+    /// Those whose names end so.
+    fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        let is_one = move |name: &&(String, Vec<u8>)| name.0.ends_with(end);
+        self.all.iter().filter(is_one).map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+    }
+}
+
+fn archives(corpus: &Corpus, samples: &Samples) {
+    for (target, end) in [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar")] {
+        for (name, bytes) in samples.ending(end) {
+            corpus.put_cut(target, name, bytes);
+            let (half, _) = bytes.split_at(bytes.len() * 2 / 3);
+            corpus.put_cut(target, &format!("{name}.truncated"), half);
+            for at in [3, bytes.len() / 3, bytes.len() / 2, bytes.len() - bytes.len().min(30)] {
+                let mut damaged = bytes.to_vec();
+                damaged[at] ^= 0x55;
+                corpus.put_cut(target, &format!("{name}.damaged{at}"), &damaged);
+            }
+        }
+    }
+}
+
+fn mime(corpus: &Corpus, samples: &Samples) {
+    let zip = samples.ending("stored.zip").next().map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();
+    let mut mails = vec![
+        mail::plain("plain", "hello"),
+        mail::with_attachment("attachment", "a.zip", &zip),
+        mail::infected("virus"),
+        b"From: a\r\n\r\nno MIME\r\n".to_vec(),
+        Vec::new(),
+        b"\r\nno header".to_vec(),
+        b"garbage line\r\nFrom: a\r\n\r\nbody".to_vec(),
+    ];
+    for (header, body) in bodies() {
+        mails.push(format!("MIME-Version: 1.0\r\n{header}\r\n\r\n{body}").into_bytes());
+        mails.push(
+            format!(
+                "Subject: outer\r\nContent-Type: multipart/mixed;\r\n boundary=\"between\"\r\n\r\npreamble\r\n\
+                 --between\r\n{header}\r\n\r\n{body}\r\n--between \t\r\n\r\nsecond\n--between--\r\nepilogue\r\n"
+            )
+            .into_bytes(),
+        );
+        // The line ends that mails should not have.
+        mails.push(format!("Content-Type: multipart/mixed; boundary=between\n\n--between\n{header}\n\n{body}\n--between--\n").replace("\r\n", "\n").into_bytes());
+        mails.push(format!("{header}\r\r\n\r\r{body}").into_bytes());
+    }
+    for (index, content) in mails.iter().enumerate() {
+        corpus.put_cut("mime", &format!("mail{index}"), content);
+        corpus.put_cut("inspect_layers", &format!("mail{index}"), content);
+    }
+}
+
+fn uuencode(corpus: &Corpus) {
+    let pasted = [
+        "Look:\r\n",
+        UUENCODED,
+        "more\r\n",
+        "begin 755 two\r\n",
+        "#86)C\r\n",
+        "not data \u{1}\r\n",
+        "end\r\n",
+    ]
+    .concat();
+    for (index, text) in
+        [&pasted, UUENCODED, "begin 644 x\n$broken", "begin-base64 644 y\naGk=\n====\n", "beginning 1"]
+            .iter()
+            .enumerate()
+    {
+        corpus.put_cut("uuencode", &format!("text{index}"), text.as_bytes());
+        corpus.put_cut("uuencode", &format!("text{index}.lf"), text.replace("\r\n", "\n").as_bytes());
+    }
+    corpus.put_cut("uuencode", "long-line", format!("begin 644 {}\r\n", "n".repeat(2000)).as_bytes());
+}
+
+/// Headers of MIME parts with what they head.
+fn bodies() -> Vec<(&'static str, String)> {
+    let inner =
+        String::from_utf8_lossy(&mail::with_attachment("inner", "=?utf-8?B?w6QuZXhl?=", b"MZ")).into_owned();
+    let quoted = "caf=C3=A9 =\r\nsoft=20\r\nbad =ZZ =4\r\ntrailing \t\r\n=";
+    let bodies: &[(&'static str, &str)] = &[
+        ("Content-Transfer-Encoding: quoted-printable", quoted),
+        ("Content-Transfer-Encoding: x-uuencode", UUENCODED),
+        ("Content-Transfer-Encoding: x-unknown", "?"),
+        ("Content-Transfer-Encoding: BASE64 (comment)", "aGVs\r\nbG8=\r\ntrailing"),
+        ("Content-Transfer-Encoding: base64\r\nContent-Transfer-Encoding: 7bit", "aGVsbG8"),
+        ("Content-Transfer-Encoding: base64", "a!G@V#s$b%G^8=====aGVsbG8="),
+        ("Content-Type: message/rfc822", &inner),
+        ("Content-Type: message/partial; id=x; number=1", &inner),
+        ("Content-Type: text/plain; name*0=\"long\"; name*1*=%20na%6de; name*=utf-8''a%C3%A4.exe", "x"),
+        ("Content-Disposition: attachment; filename=\"=?iso-8859-1?Q?=E4_b?= =?utf-8?q?c?=.exe\"", "x"),
+        ("Content-Type: text/html;\r\n\tcharset = \"utf\\-8\" (a (nested) comment)", "<p>"),
+        ("Content-Type: multipart/digest; boundary=two", "--two\r\n\r\nSubject: x\r\n\r\ny\r\n--two--\r\n"),
+        ("Content-Type: multipart/mixed", "--guess\r\n\r\nx\r\n--guess--\r\n"),
+        (
+            "Content-Type: multipart/mixed; boundary=between",
+            "--between\r\n\r\nsame as outside\r\n--between--",
+        ),
+        (
+            "Content-Type: multipart/mixed; boundary=a; boundary=b",
+            "--a\r\n\r\nx\r\n--b\r\n\r\ny\r\n--a--\r\n--b--\r\n",
+        ),
+        ("Content-Type: application/ms-tnef; name=winmail.dat", "x"),
+        ("Content-Type: broken/", UUENCODED),
+    ];
+    bodies.iter().map(|(header, body)| (*header, (*body).to_owned())).collect()
+}
+
+const UUENCODED: &str = "begin 644 a.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n";
+
+fn filetypes(corpus: &Corpus, samples: &Samples) {
+    for (name, bytes) in &samples.all {
+        corpus.put_cut("filetype", name, &bytes[..bytes.len().min(1500)]);
+    }
+    for (index, bytes) in BEGINNINGS.iter().enumerate() {
+        corpus.put_cut("filetype", &format!("beginning{index}"), &[bytes, &[0; 40][..]].concat());
+        corpus.put_cut(
+            "filetype",
+            &format!("beginning{index}.text"),
+            &[bytes, &b" and some text\n".repeat(3)[..]].concat(),
+        );
+    }
+    let mut iso = vec![0; 0x8000];
+    iso.extend_from_slice(b"\x01CD001");
+    corpus.put_cut("filetype", "iso", &iso);
+}
+
+fn smtp(corpus: &Corpus) {
+    let sessions: &[&str] = &[
+        "EHLO a\r\nMAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\nSubject: x\r\n\r\n..a\r\n.\r\nQUIT\r\n",
+        "DATA\r\n.\r\nDATA\r\na\n.\nb\r\n.\r\n",
+        "DATA\r\na\rb\r\n.\r\nNOOP\r\n",
+        "DATA\r\n.\r\r\n.\0\r\n.\r\nX\r\n",
+        "BDAT 10\r\n0123456789BDAT 0 LAST\r\n",
+        "AUTH\r\ndXNlcg==\r\n*\r\n",
+        "bare\nlf\r\nnul\0\r\ncr\rcr\r\n",
+        "BDAT 99999999999999999999\r\n",
+        "DATA\r\n\r\n..\r\n...\r\n\r\n.\r\n",
+    ];
+    for (index, text) in sessions.iter().enumerate() {
+        corpus.put_cut("smtp_receiver", &format!("session{index}"), text.as_bytes());
+    }
+    corpus.put_cut("smtp_receiver", "long-line", &[b"A".repeat(20_000), b"\r\n".to_vec()].concat());
+    corpus.put_cut(
+        "smtp_receiver",
+        "long-text",
+        &[b"DATA\r\n".to_vec(), b"A".repeat(5000), b"\r\n.\r\n".to_vec()].concat(),
+    );
+    corpus.put_cut(
+        "smtp_receiver",
+        "long-auth",
+        &[b"AUTH\r\n".to_vec(), b"A".repeat(13_000), b"\r\n".to_vec()].concat(),
+    );
+    let commands = "EHLO client.example.org\nMAIL FROM:<a@example.org> SIZE=10 BODY=8BITMIME RET=HDRS ENVID=x SMTPUTF8 AUTH=<>\n\
+        RCPT TO:<b@example.org> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;b@example.org\nRCPT TO:<\"q \\\" uoted\"@[192.0.2.1]>\n\
+        RCPT TO:<@relay,@other:c@[IPv6:2001:db8::1]>\nRCPT TO:<Postmaster>\nDATA\nMAIL FROM:<>\nRCPT TO:<d@xn--e1afmkfd.example>\n\
+        BDAT 5\nBDAT 0 LAST\nRSET\nNOOP x\nVRFY x\nEXPN x\nHELP\nETRN x\nTURN\nSTARTTLS\nAUTH PLAIN AGEAYg==\nAUTH LOGIN\nAUTH EXTERNAL =\n\
+        XCLIENT ADDR=192.0.2.1 PORT=25 NAME=x+20y HELO=[UNAVAILABLE] PROTO=ESMTP LOGIN=[TEMPUNAVAIL] DESTADDR=IPV6:2001:db8::1\n\
+        XFORWARD ADDR=192.0.2.1 NAME=x SOURCE=REMOTE IDENT=1\nHELO a\nmail from: a@b\nMAIL FROM:<a\nMAIL FROM:<a@b> SIZE=x\nMAIL FROM:<a@b> NO\n\
+        RCPT TO:<>\nRCPT TO:<a@b> NOTIFY=NEVER,SUCCESS\nBDAT\nBDAT x\nBDAT 1 FIRST\n\nX\nQUIT\nQUIT now";
+    for (index, how) in ["nnnn", "bnnn", "nrnn", "nnrn", "nn", "br", "nnnnnnnnr"].iter().enumerate() {
+        corpus.put("smtp_command", &format!("all{index}"), format!("{how}\n\n{commands}").as_bytes());
+    }
+    for (index, command) in commands.lines().enumerate() {
+        let lines = format!(
+            "nnnn\n\nEHLO x\nMAIL FROM:<a@b>\nRCPT TO:<c@d>\n{command}\nDATA\nBDAT 3 LAST\n\u{ff}\nMAIL FROM:<a@b>\n{command}"
+        );
+        corpus.put("smtp_command", &format!("one{index}"), lines.as_bytes());
+    }
+    corpus.put(
+        "smtp_command",
+        "bad-line",
+        b"n\n\nEHLO x\n\xff\n\xc3\xa4\nMAIL FROM:<\xc3\xa4@b> SMTPUTF8\nRCPT TO:<\xc3\xb6@\xc3\xbc>",
+    );
+    let replies: &[&str] = &[
+        "250 ok\r\n",
+        "250-a\r\n250-SIZE 100\r\n250-AUTH PLAIN LOGIN SCRAM-SHA-256-PLUS EXTERNAL\r\n250-AUTH=PLAIN\r\n250-XCLIENT NAME ADDR\r\n250-XFORWARD NAME\r\n250-CHUNKING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-STARTTLS\r\n250-DSN\r\n250-ENHANCEDSTATUSCODES\r\n250-PIPELINING\r\n250 SIZE\r\n",
+        "550 5.7.1 no\r\n451 4.3.0 later\n354\r\n221 2.0.0 bye\r\n",
+        "250-a\r\n251 b\r\n",
+        "x\r\n",
+        "25\r\n",
+        "999 a\r\n",
+        "250 caf\u{e9}\u{0}\r\n",
+        "250-\n250-\n250 \n",
+        "250 5.1.1.1 x\r\n250 2.1000.1 x\r\n250 9.1.1 y\r\n200\r\n",
+    ];
+    for (index, text) in replies.iter().enumerate() {
+        corpus.put_cut("smtp_reply", &format!("reply{index}"), text.as_bytes());
+    }
+    corpus.put_cut("smtp_reply", "long", &[b"250-".to_vec(), b"x".repeat(5000)].concat());
+    corpus.put_cut("smtp_reply", "many", &b"250-x\r\n".repeat(300));
+}
+
+fn pop3(corpus: &Corpus) {
+    let replies = "+OK ready\r\n+OK\r\nSTLS\r\nSASL PLAIN SCRAM-SHA-1-PLUS\r\nUSER\r\n.\r\n+OK\r\n+OK in\r\n+OK 2 300\r\n+OK\r\n1 100\r\n.\r\n\
+        +OK 1 100\r\n+OK\r\n1 x\r\n.\r\n+OK mail\r\nSubject: x\r\n\r\n..y\r\n.\r\n+OK\r\nTop: x\r\n.\r\n+OK\r\n-ERR no\r\n+OK bye\r\n";
+    let commands = "CAPA\nUSER a\nPASS b\nSTAT\nLIST\nLIST 1\nUIDL\nRETR 1\nTOP 1 5\nDELE 1\nRETR 9\nQUIT";
+    let others = [
+        ("AUTH PLAIN\nAGEAYg==\nAUTH\nQUIT", "+OK\r\n+ \r\n+OK\r\n+OK\r\nPLAIN\r\n.\r\n+OK\r\n"),
+        (
+            "APOP a 0123456789abcdef\nNOOP\nRSET\nLAST\nUTF8\nLANG\nLANG en\nXYZZY\nSTLS\nUSER\nPASS\nTOP 1\nRETR x\nLIST x",
+            replies,
+        ),
+        ("STLS\nCAPA", "+OK\r\n-ERR\r\n"),
+        ("AUTH PLAIN =\nAUTH LOGIN\n*\nUSER a", "+OK\r\n-ERR\r\n+ VXNlcg\r\n-ERR cancelled\r\n+OK\r\n"),
+        ("NOOP", "+OK\r\n+OK\r\n+OK\r\n"),
+        ("NOOP", "what\r\n"),
+        ("NOOP", "+OK\n-ERR\n"),
+        ("NOOP\nRETR 1", "-ERR [SYS/TEMP] down\r\n"),
+    ];
+    for (index, (commands, replies)) in others.into_iter().chain([(commands, replies)]).enumerate() {
+        corpus.put(
+            "pop3",
+            &format!("session{index}"),
+            &[commands.as_bytes(), b"\n\n", CUTS, replies.as_bytes()].concat(),
+        );
+    }
+    corpus.put("pop3", "long", &[&b"NOOP\n\n"[..], CUTS, &b"+OK ".repeat(3000)].concat());
+}
+
+fn proxy_protocol(corpus: &Corpus) {
+    let mut binary = b"\r\n\r\n\0\r\nQUIT\n".to_vec();
+    for (index, (family, length)) in
+        [(0x11_u8, 12_u16), (0x21, 36), (0x31, 216), (0x00, 0), (0x12, 12), (0x11, 40), (0x11, 3)]
+            .iter()
+            .enumerate()
+    {
+        for command in [0x20, 0x21, 0x22, 0x10] {
+            let mut header = binary.clone();
+            header.extend_from_slice(&[command, *family]);
+            header.extend_from_slice(&length.to_be_bytes());
+            header.extend_from_slice(&[127; 300][..usize::from(*length)]);
+            corpus.put("proxy_protocol", &format!("two{index}.{command}"), &header);
+        }
+    }
+    binary.truncate(7);
+    corpus.put("proxy_protocol", "two.short", &binary);
+    let lines = [
+        "PROXY TCP4 192.0.2.1 198.51.100.1 1234 25\r\nEHLO",
+        "PROXY TCP6 2001:db8::1 2001:db8::2 1 2\r\n",
+        "PROXY UNKNOWN whatever\r\n",
+        "PROXY TCP4 1 2 3 4\r\n",
+        "PROXY TCP4 192.0.2.1 198.51.100.1 99999 25\r\n",
+        "PROXY TCP4 192.0.2.1\r\n",
+        "PROXY TCP4 192.0.2.1 198.51.100.1 1234 25\n",
+        "EHLO x\r\n",
+        "PROXY ",
+        "PROXY TCP6 192.0.2.1 198.51.100.1 1 2\r\n",
+        "PROXY TCP4 192.0.2.1 198.51.100.1 0123 25\r\n",
+    ];
+    for (index, line) in lines.iter().enumerate() {
+        corpus.put("proxy_protocol", &format!("one{index}"), line.as_bytes());
+    }
+    corpus.put("proxy_protocol", "one.long", format!("PROXY TCP4 {}", "1".repeat(200)).as_bytes());
+}
+
+fn patterns(corpus: &Corpus) {
+    let patterns = [
+        "6162636465",
+        "I4142434445",
+        "W616263",
+        "Z6162",
+        "61??63",
+        "6?6263",
+        "?16263",
+        "616263*646566",
+        "616263{2}6465",
+        "616263{1-3}6465",
+        "616263{-3}6465",
+        "616263{2-}6465",
+        "6162(63|64)65",
+        "6162!(63|64)65",
+        "6162(6364|6566)67",
+        "6162(63|6465)66",
+        "616263[1-2]64",
+        "64[2-1]616263",
+        "(B)616263",
+        "616263(B)",
+        "(L)616263",
+        "616263(L)",
+        "(W)616263(W)",
+        "616263{200-300}646566",
+        "616263646566676869",
+        "2020202020",
+        "0000000000",
+        "zz",
+        "6",
+        "(61",
+        "{1-2}",
+        "*",
+        "61{3-1}62",
+        "616263!(6465|66)67",
+        "I6162(63|44)65",
+        "61626364??????65666768",
+        "(616263|646566)67686970",
+    ];
+    let stream = b"abcde ABCDE abXcde abc123def abcddef\0\0\0\0\0\0 abcdefghi word abc\nabc\r\nabc abcabc dabc ghip      abcde".repeat(3);
+    for (index, pattern) in patterns.iter().enumerate() {
+        corpus.put("matcher", &format!("one{index}"), &[pattern.as_bytes(), b"\n\n", CUTS, &stream].concat());
+    }
+    corpus.put("matcher", "all", &[patterns.join("\n").as_bytes(), b"\n\n", CUTS, &stream].concat());
+    let many: Vec<String> = (0..49_u64)
+        .map(|seed| mail::noise(seed, 12).iter().map(|byte| format!("{byte:02x}")).collect())
+        .collect();
+    let planted: Vec<u8> = (0..49_u64).flat_map(|seed| mail::noise(seed, 12)).collect();
+    corpus.put("matcher", "many", &[many.join("\n").as_bytes(), b"\n\n", CUTS, &planted].concat());
+    corpus.put(
+        "matcher",
+        "long",
+        &[format!("616263{}", "??64".repeat(300)).as_bytes(), b"\n\n", CUTS, b"abc", &b"xd".repeat(600)[..]]
+            .concat(),
+    );
+}
+
+fn signatures(corpus: &Corpus) {
+    let ndb = "A:0:*:6162636465\nB:1:EP+10:61626364\nC:1:EP-10:61626364\nD:1:S0+3:61626364\nE:1:SL+3:61626364\nF:1:SE1:61626364\nG:0:EOF-10:61626364\n\
+        H:0:10,20:61626364\nI:6:VI:61626364\nJ:4:0:61626364*65666768:51:99\nK:7:*:61626364:10\nL:99:*:6162\nM:0:x:6162\nN:0:*:zz\nO\n\nP:0:*:6162{2-}6364\n#comment\n\
+        Q:0:$0:61626364\nR:0:*:616263[1-2]64\nS:12:*:61626364\nT:3:0,5:3c68746d6c3e";
+    let ldb = "L;Engine:51-255,Target:0;0&1;61626364;65666768\nM;Target:1,FileSize:10-20,EntryPoint:1-2,NumberOfSections:1-3;(0|1)=2,1;6162::i;6364::w\n\
+        N;Target:0;0>1&(1<2|2=0);6162;6364::a;6566::f\nO;Target:0;0/abc/;6162\nP;Target:0;0;0/ab+c/i\nQ;Target:0;0&(1;6162\nR;Target:0;0;$1:6162\n\
+        S;Target:0,Container:CL_TYPE_ZIP;0;EP+0:6162::iwfa\nT;Target:0;0;fuzzy_img#af2ad01ed42993c7#0\nU;Target:0;0&1&2&3;61;62;63;64\nV;Target:0;0;6162(63|64)65::i\n\
+        W;Engine:200-255,Target:0;0;61626364\nX;Target:7;((0|1)&2)>3,2;61626364;65666768;696a6b6c\nY;Target:0,IconGroup1:x;0;61626364\nZ;Target:0;0=0;61626364\n;;;";
+    let hdb = "900150983cd24fb0d6963f7d28e17f72:3:A\n900150983cd24fb0d6963f7d28e17f72:*:B:73\n9001:3:C\nzz\na9993e364706816aba3e25717850c26c9cd0d89d:3:D\n\
+        ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad:x:E\n:::";
+    let ign = "main.ndb:1:A\nA\nA:0cc175b9c0f1b6a831c399e269772661\n#\n";
+    for (name, file, text) in [
+        ("ndb", "a.ndb", ndb),
+        ("ldb", "a.ldb", ldb),
+        ("hdb", "a.hdb", hdb),
+        ("hsb", "a.hsb", hdb),
+        ("fp", "a.fp", hdb),
+        ("sfp", "a.sfp", hdb),
+        ("ign", "a.ign", ign),
+        ("ign2", "a.ign2", ign),
+        ("mdb", "a.mdb", hdb),
+        ("cdb", "a.cdb", "x"),
+        ("all", "a.ndb\na.ldb\na.hdb\na.ign2\na.db\na.unknown\nREADME", ndb),
+        ("db", "a.db", "A=6162636465\nB=x"),
+        ("ndu", "a.ndu", ndb),
+        ("ldu", "a.ldu", ldb),
+        ("msb", "a.msb", hdb),
+        ("imp", "a.imp", hdb),
+        ("cvd", "a.cvd", "ClamAV-VDB:1 Jan 2026:1:1:90:x:y:z:1"),
+    ] {
+        corpus.put("antivirus_database", name, format!("{file}\n\n{text}").as_bytes());
+        for (index, line) in text.lines().enumerate() {
+            corpus.put(
+                "antivirus_database",
+                &format!("{name}{index}"),
+                format!("{file}\n\n{line}").as_bytes(),
+            );
+        }
+    }
+    let program = program();
+    let texts: &[&[u8]] = &[
+        b"abcd efgh mn..op qr...st uvxy ijkl",
+        b"efgh",
+        b"abc",
+        b"a",
+        b"aaaa zzz",
+        b"HELLO World  hello\tworld",
+        b"<html>WORLD</html> world",
+        b"mn....op mn.op uwxy",
+        &program,
+        b"",
+        b"ab ab ab cd",
+    ];
+    for kind in 0..40_u8 {
+        for (index, text) in texts.iter().enumerate() {
+            if kind < 12 || index % 4 == usize::from(kind) % 4 {
+                corpus.put(
+                    "antivirus_scanner",
+                    &format!("{kind}.{index}"),
+                    &[&[kind], &CUTS[..], text].concat(),
+                );
+            }
+        }
+    }
+}
+
+/// A Windows program with one section and two no-ops at its entry point.
+fn program() -> Vec<u8> {
+    let mut bytes = vec![0; 0x400];
+    bytes[..2].copy_from_slice(b"MZ");
+    bytes[0x3c] = 0x80;
+    bytes[0x80..0x84].copy_from_slice(b"PE\0\0");
+    bytes[0x84..0x86].copy_from_slice(&[0x4c, 0x01]);
+    bytes[0x86] = 1;
+    bytes[0x94] = 0xe0;
+    bytes[0x98..0x9a].copy_from_slice(&[0x0b, 0x01]);
+    bytes[0xa8..0xac].copy_from_slice(&0x1000_u32.to_le_bytes());
+    let section = 0x98 + 0xe0;
+    bytes[section..section + 5].copy_from_slice(b".text");
+    for (at, value) in [(8, 0x200_u32), (12, 0x1000), (16, 0x200), (20, 0x200)] {
+        bytes[section + at..section + at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes[0x200..0x202].copy_from_slice(&[0x90, 0x90]);
+    bytes
+}
+
+fn waist(corpus: &Corpus, samples: &Samples) {
+    for (name, bytes) in samples.all.iter().filter(|(_, bytes)| bytes.len() < 30_000) {
+        corpus.put_cut("inspect_layers", name, bytes);
+        corpus.put_cut("inspect_layers", &format!("{name}.mail"), &mail::with_attachment("x", name, bytes));
+    }
+    corpus.put_cut(
+        "inspect_layers",
+        "hit",
+        &mail::with_attachment("x", "a.zip", &mail::zip("b.txt", b"abcde")),
+    );
+    let nested =
+        (0..20).fold(b"bottom".to_vec(), |content, level| mail::zip(&format!("{level}.zip"), &content));
+    corpus.put_cut("inspect_layers", "deep", &nested);
+}
+
+/// What files begin with.
+const BEGINNINGS: &[&[u8]] = &[
+    b"",
+    b"a",
+    b"plain text\n",
+    b"\xef\xbb\xbfutf-8",
+    b"\xff\xfea\0b\0",
+    b"<!DOCTYPE html><p>",
+    b"  <html>",
+    b"<?xml version=\"1.0\"?>",
+    b"#!/bin/sh\n",
+    b"MZ\x90\0",
+    b"\x7fELF\x02\x01\x01",
+    b"%PDF-1.7",
+    b"{\\rtf1",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    b"Rar!\x1a\x07\0",
+    b"Rar!\x1a\x07\x01\0",
+    b"7z\xbc\xaf\x27\x1c",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"]\0\0\x80\0\xff\xff",
+    b"\x60\xea",
+    b"MSCF\0\0\0\0",
+    b"\x89PNG\r\n\x1a\n",
+    b"GIF89a",
+    b"\xff\xd8\xff\xe0",
+    b"RIFF\0\0\0\0WAVE",
+    b"RIFF\0\0\0\0WEBP",
+    b"OggS",
+    b"ID3",
+    b"\0\0\0\x18ftypmp42",
+    b"\x78\x9f\x3e\x22",
+    b"\xca\xfe\xba\xbe\0\0\0\x32",
+    b"\xfe\xed\xfa\xce",
+    b"From: a\r\nTo: b\r\nSubject: c\r\n\r\nd",
+    b"Received: from x",
+    b"begin 644 a\n",
+    b"ITSF\x03\0\0\0",
+    b"!<arch>\n",
+    b"CWS\x09",
+    b"\x1f\x9d\x90",
+    b"PK\x05\x06",
+    b"PK\x03\x04\x14\0\x06\0",
+    b"-lh5-",
+    b"  -lh5-",
+    b"ANI ",
+    b"\0asm",
+    b"L\0\0\0\x01\x14\x02\0",
+    b"BM\x36\0\0\0",
+    b"II*\0",
+    b"\x1bLua",
+    b"fLaC",
+    b"wOFF",
+    b"\xed\xab\xee\xdb",
+    b"070701",
+    b"<script>",
+    b"<?php",
+];
