@@ -172,17 +172,17 @@ pub(crate) enum Reading {
     Normalised,
 }
 
-/// Which groups besides 0 look at a part of this type. Numbers are ClamAV's target types.
+/// Which groups look at a part of this type, besides group 0 at its plain bytes. Numbers are ClamAV's target types.
 pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
     use FileType as T;
     match file_type {
         T::Pe => &[(1, Reading::Plain)],
         T::Ole2 => &[(2, Reading::Plain)],
-        T::Html => &[(3, Reading::Plain), (3, Reading::Normalised)],
+        T::Html => &[(3, Reading::Plain), (3, Reading::Normalised), (0, Reading::Normalised)],
         T::Mail => &[(4, Reading::Plain)],
         T::Gif | T::Png | T::Jpeg | T::Tiff | T::Bmp | T::Icon | T::Webp => &[(5, Reading::Plain)],
         T::Elf => &[(6, Reading::Plain)],
-        T::Text | T::Script => &[(7, Reading::Normalised)],
+        T::Text | T::Script => &[(7, Reading::Normalised), (0, Reading::Normalised)],
         T::MachO => &[(9, Reading::Plain)],
         T::Pdf => &[(10, Reading::Plain)],
         T::Swf => &[(11, Reading::Plain)],

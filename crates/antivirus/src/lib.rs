@@ -11,8 +11,8 @@
 //! The formats are those of the ClamAV manual, "Signatures". Names are told as they stand in the database; `clamscan`
 //! appends `.UNOFFICIAL` to those that come from outside a signed container.
 //!
-//! What a signature of a target sees: the part's bytes as they are; for text and scripts (target 7) lower-cased text
-//! with white space folded, as ClamAV's own normaliser gives it; for HTML (target 3) both.
+//! What a signature sees: the part's bytes as they are. Text, scripts and HTML are also read as ClamAV's normaliser
+//! gives text (lower case, white space folded), by the signatures of target 7 or 3 and those for any target.
 
 mod compiler;
 mod database;

@@ -239,9 +239,10 @@ impl Lane {
     fn new(database: &Database, group: u8, reading: Reading) -> Option<Self> {
         let patterns = &database.groups.get(usize::from(group))?.as_ref()?.patterns;
         let id = match (group, reading) {
-            (0, _) => LaneId(0),
+            (0, Reading::Plain) => LaneId(0),
             (_, Reading::Plain) => LaneId(1),
-            (_, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE),
+            (0, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE),
+            (_, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE + 1),
         };
         Some(Self {
             id,
