@@ -151,3 +151,29 @@ fn write_proxy_header(stream: &mut Stream, accepted: &Accepted, how: ClientAddre
 
 /// How long a close may wait for the next hop's own end.
 pub const CLOSE_LINGER: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn names_and_addresses_are_dialled_and_failures_are_told_apart() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        for target in [address.to_string(), format!("localhost:{}", address.port())] {
+            let (_, connected) = connect(&target, None).await.unwrap();
+            assert_eq!(connected, address);
+        }
+        drop(listener);
+        assert!(matches!(connect(&address.to_string(), None).await, Err(DialError::Refused(_))));
+        assert!(matches!(connect("no.such.host.invalid:25", None).await, Err(DialError::Name(_))));
+        assert!(matches!(connect("no port", None).await, Err(DialError::Name(_))));
+    }
+
+    #[test]
+    fn each_failure_has_its_blame() {
+        assert_eq!(DialError::Busy.blame(), Blame::Ours);
+        assert_eq!(DialError::Timeout.blame(), Blame::Upstream);
+        assert_eq!(DialError::Refused(io::ErrorKind::ConnectionRefused.into()).blame(), Blame::Upstream);
+    }
+}

@@ -3,7 +3,7 @@
 use super::*;
 use crate::settings::{NextHop, Settings};
 use lockgate_inspect::{Generation, Policy};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 fn serve_pop3(change: impl FnOnce(&mut Settings)) -> Running {
@@ -55,4 +55,39 @@ fn a_drain_ends_when_nothing_is_left() {
     running.drain();
     running.join();
     assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_proxied_client_is_counted_by_its_own_address() {
+    let running = serve_pop3(|settings| {
+        settings.listeners[0].accept_proxy_from = vec!["127.0.0.0/8".parse().unwrap()];
+        settings.listeners[0].connections_per_client_max = 1;
+        settings.listeners[0].timeouts.connect = Duration::from_secs(10);
+        // Takes connections and says nothing: sessions stay open.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        settings.listeners[0].next_hop = NextHop::Address(silent.local_addr().unwrap().to_string());
+        std::mem::forget(silent);
+    });
+    let connect = |header: &str| {
+        let mut stream = std::net::TcpStream::connect(running.addresses()[0]).unwrap();
+        stream.write_all(header.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    };
+    let first = connect("PROXY TCP4 192.0.2.1 198.51.100.1 4711 110\r\n");
+    let other = connect("PROXY TCP4 192.0.2.2 198.51.100.1 4711 110\r\n");
+    let began = Instant::now();
+    while running.shared().clients.taken() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(10));
+        std::thread::yield_now();
+    }
+    let mut said = String::new();
+    connect("PROXY TCP4 192.0.2.1 198.51.100.1 4712 110\r\n").read_to_string(&mut said).unwrap();
+    assert_eq!(said, "-ERR [SYS/TEMP] too many connections, come again later\r\n");
+    said.clear();
+    connect("USER somebody\r\n").read_to_string(&mut said).unwrap_or_default();
+    assert_eq!(said, "", "a trusted proxy that sends no header is not served");
+    drop((first, other));
+    running.stop();
+    running.join();
 }
