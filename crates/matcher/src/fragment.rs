@@ -74,7 +74,7 @@ pub(crate) fn choose(fragments: &[Fragment], length: usize, block: usize, census
     })
 }
 
-/// Eight bytes of a segment that tell early that it doesn't match: the rarest outside of its window.
+/// Eight bytes of a segment that tell early that it doesn't match: the rarest, better outside of its window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Check {
     value: u64,
@@ -87,11 +87,14 @@ impl Check {
     /// The check for a segment whose fixed beginning is `head`, with this window.
     pub fn new(head: &[Cell], window: &Window) -> Self {
         let known = window.prefix_min as usize..window.prefix_min as usize + window.bytes.len();
-        let weight = |at: usize| match (head[at], at.checked_sub(1).map(|before| head[before])) {
-            _ if known.contains(&at) => 0,
-            (Cell { mask: 0, .. }, _) => 0,
-            (cell, Some(before)) if cell == before => 8,
-            (cell, _) => byte_rarity(cell.value),
+        let weight = |at: usize| {
+            let rarity = match (head[at], at.checked_sub(1).map(|before| head[before])) {
+                (Cell { mask: 0, .. }, _) => 0,
+                (cell, Some(before)) if cell == before => 8,
+                (cell, _) => byte_rarity(cell.value),
+            };
+            // A candidate agrees with half of the window already.
+            if known.contains(&at) { rarity / 2 } else { rarity }
         };
         let weights: Vec<u32> = (0..head.len()).map(weight).collect();
         let sums = weights.windows(8).map(|eight| eight.iter().sum::<u32>()).enumerate();
