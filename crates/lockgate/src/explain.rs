@@ -2,6 +2,7 @@
 
 use crate::command::paths;
 use crate::config::Config;
+use crate::loading;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_model::TransactionId;
@@ -25,15 +26,15 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         Some(Err(wrong)) => return wrong_with(&wrong),
         None => return EXIT_WRONG,
     };
+    let path = arguments.get_one::<PathBuf>("config");
+    let config = match Config::load(path.map(PathBuf::as_path)) {
+        Ok(config) => config,
+        Err(problems) => return say_problems(&problems),
+    };
     let mut files = paths(arguments, "eve");
     if files.is_empty() {
-        let path = arguments.get_one::<PathBuf>("config");
-        let config = match Config::load(path.map(PathBuf::as_path)) {
-            Ok(config) => config,
-            Err(problems) => return say_problems(&problems),
-        };
-        match config.settings.events {
-            EventsTo::File(path) => files = with_rotated(&path),
+        match &config.settings.events {
+            EventsTo::File(path) => files = with_rotated(path),
             EventsTo::Stderr | EventsTo::Nowhere => {
                 return wrong_with("events go to no file: set eve in [events], or name a file with --eve");
             }
@@ -42,6 +43,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     for file in &files {
         match find(file, id) {
             Ok(Some(event)) => {
+                let signature_at = |rule: &str| loading::line_of(&config, rule).map(|line| shortened(&line));
                 print(&explained(&event, &signature_at));
                 return EXIT_CLEAN;
             }
@@ -98,15 +100,11 @@ fn find(path: &Path, id: TransactionId) -> io::Result<Option<Value>> {
     }
 }
 
-/// The line of a database that a rule's `FILE:LINE` names, where it is still there.
-fn signature_at(rule: &str) -> Option<String> {
-    let (file, line) = rule.rsplit_once(':')?;
-    let line: usize = line.parse().ok()?;
-    let reader = BufReader::new(File::open(file).ok()?);
-    let text = reader.split(b'\n').nth(line.checked_sub(1)?)?.ok()?;
-    let text = String::from_utf8_lossy(&text);
-    let shown: String = text.chars().take(SIGNATURE_SHOWN).collect();
-    Some(if shown.len() < text.len() { format!("{shown}…") } else { shown })
+/// So much of a signature as is worth reading.
+fn shortened(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let shown: String = text.trim_end().chars().take(SIGNATURE_SHOWN).collect();
+    if shown.len() < text.trim_end().len() { format!("{shown}…") } else { shown }
 }
 
 /// A verdict event in words.
@@ -223,13 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_shown_where_it_stands() {
-        let scratch = Scratch::new("explain-signature");
-        let long = "A".repeat(500);
-        let path = scratch.write("a.ndb", format!("one\ntwo\n{long}\n"));
-        let at = |line: usize| signature_at(&format!("{}:{line}", path.display()));
-        assert_eq!(at(2).as_deref(), Some("two"));
-        assert_eq!(at(3).map(|text| text.chars().count()), Some(SIGNATURE_SHOWN + 1));
-        assert_eq!((at(0), at(9), signature_at("gone.ndb:1")), (None, None, None));
+    fn a_long_signature_is_shortened() {
+        assert_eq!(shortened(b"two\r"), "two");
+        assert_eq!(shortened(&[b'A'; 500]).chars().count(), SIGNATURE_SHOWN + 1);
     }
 }

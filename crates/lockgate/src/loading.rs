@@ -7,8 +7,9 @@ use lockgate_antivirus::{Failure, Kind, Report, Sources};
 use lockgate_inspect::Generation;
 use lockgate_model::Database;
 use std::collections::HashMap;
-use std::io;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The demonstration signatures within the program.
@@ -78,27 +79,11 @@ impl Reading {
         }
     }
 
-    /// Every file in it and below, in the order of names: the order decides which of two alike is told. What is hidden
-    /// is left out, and what freshclam downloads right now (`tmp.*`). Links to directories are not followed, so that it ends.
     fn directory(&mut self, path: &Path) -> io::Result<()> {
-        let mut waiting = vec![path.to_owned()];
-        while let Some(path) = waiting.pop() {
-            if !path.is_dir() {
-                if let Err(error) = self.file(&path) {
-                    self.errors.push(format!("{}: cannot be read: {error}", path.display()));
-                }
-                continue;
+        for path in files_below(path)? {
+            if let Err(error) = self.file(&path) {
+                self.errors.push(format!("{}: cannot be read: {error}", path.display()));
             }
-            let entries: io::Result<Vec<_>> = std::fs::read_dir(&path)?.collect();
-            let is_wanted = |entry: &std::fs::DirEntry| {
-                let name = entry.file_name();
-                let name = name.as_encoded_bytes();
-                !name.starts_with(b".") && !name.starts_with(b"tmp.")
-            };
-            let entries = entries?.into_iter().filter(is_wanted).map(|entry| entry.path());
-            let mut entries: Vec<_> = entries.filter(|path| path.is_file() || !path.is_symlink()).collect();
-            entries.sort_by(|a, b| b.cmp(a));
-            waiting.append(&mut entries);
         }
         Ok(())
     }
@@ -124,6 +109,46 @@ impl Reading {
     }
 }
 
+/// Every file in it and below, in the order of names: the order decides which of two alike is told. What is hidden is left
+/// out, and what freshclam downloads right now (`tmp.*`). Links to directories are not followed, so that it ends.
+fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(path) = waiting.pop() {
+        if !path.is_dir() {
+            files.push(path);
+            continue;
+        }
+        let entries: io::Result<Vec<_>> = std::fs::read_dir(&path)?.collect();
+        let is_wanted = |entry: &std::fs::DirEntry| {
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            !name.starts_with(b".") && !name.starts_with(b"tmp.")
+        };
+        let entries = entries?.into_iter().filter(is_wanted).map(|entry| entry.path());
+        let mut entries: Vec<_> = entries.filter(|path| path.is_file() || !path.is_symlink()).collect();
+        entries.sort_by(|a, b| b.cmp(a));
+        waiting.append(&mut entries);
+    }
+    Ok(files)
+}
+
+/// A line of a database, as a rule's `FILE:LINE` names it: findings bear a file's name without its directory.
+pub fn line_of(config: &Config, rule: &str) -> Option<Vec<u8>> {
+    let (file, line) = rule.rsplit_once(':')?;
+    let line = line.parse::<usize>().ok()?.checked_sub(1)?;
+    if file == DEMONSTRATION_NAME {
+        return DEMONSTRATION.split(|c| *c == b'\n').nth(line).map(<[u8]>::to_vec);
+    }
+    let named = |path: &PathBuf| path.ends_with(file);
+    let path = config.databases.iter().find_map(|source| match source {
+        Source::Demonstration => None,
+        Source::Path(path) if path.is_dir() => files_below(path).ok()?.into_iter().find(named),
+        Source::Path(path) => Some(path.clone()).filter(named),
+    })?;
+    BufReader::new(File::open(path).ok()?).split(b'\n').nth(line)?.ok()
+}
+
 /// Files of which every line is malformed: most likely they are no databases, or were cut off by a full disk. A line that is
 /// only not understood yet does not count: a newer database must not keep the gateway from serving.
 fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> {
@@ -147,7 +172,6 @@ fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> 
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
-    use std::path::PathBuf;
 
     fn config(databases: &[PathBuf]) -> Config {
         let mut config = Config::load(None).unwrap();
@@ -174,6 +198,20 @@ mod tests {
         assert_eq!(loaded.errors, [""; 0]);
         assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (2, 1));
         assert_eq!(loaded.report.unknown.len(), 1);
+    }
+
+    #[test]
+    fn a_rule_is_found_again_by_its_file_and_line() {
+        let scratch = Scratch::new("loading-line");
+        scratch.write("below/a.ndb", "one\ntwo\n");
+        let config = config(&[scratch.path().to_owned()]);
+        let line = |rule: &str| line_of(&config, rule).map(|line| String::from_utf8(line).unwrap());
+        assert_eq!(line("a.ndb:2").as_deref(), Some("two"));
+        for gone in ["a.ndb:0", "a.ndb:9", "b.ndb:1", "a.ndb", "a.ndb:x"] {
+            assert_eq!(line(gone), None, "{gone}");
+        }
+        let builtin = line(&format!("{DEMONSTRATION_NAME}:3"));
+        assert!(builtin.is_some_and(|line| line.starts_with("Demo.Eicar")));
     }
 
     #[test]
