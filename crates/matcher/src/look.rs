@@ -234,3 +234,37 @@ mod avx512 {
         (done, count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_instructions_find_the_same_places() {
+        let mut word = 1u32;
+        let chunk: Vec<u8> = (0..5000)
+            .map(|_| {
+                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (word >> 28) as u8
+            })
+            .collect();
+        for (stride, block, fold) in
+            [(8, 4, 0), (7, 4, 0x2020_2020), (3, 4, 0), (1, 2, 0), (1, 1, 0), (1, 3, 0)]
+        {
+            let lens = Lens { stride, block, fold };
+            let four = |at: usize| u32::from_le_bytes(*chunk[at..].first_chunk().unwrap());
+            let plain = Table::new(lens, &[]);
+            let blocks: Vec<u32> = (0..200).map(|at| plain.block(four(at * 11))).collect();
+            let mut table = Table::new(lens, &blocks);
+            let mut found = Vec::new();
+            for speed in [Speed::Portable, Speed::detect()] {
+                table.speed = speed;
+                let mut hits = Hits::new();
+                let (looks, count) = table.look(&chunk, 5, 4990, &mut hits);
+                found.push((looks, hits.first(count).to_vec()));
+            }
+            assert!(!found[0].1.is_empty());
+            assert_eq!(found[0], found[1], "stride {stride}, block {block}");
+        }
+    }
+}

@@ -78,3 +78,88 @@ fn constructs_match() {
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect()
 }
+
+#[test]
+fn hostile_content_stays_bounded() {
+    // Patterns that agree with themselves at every offset, and content that is nothing else.
+    let long = "61".repeat(600);
+    let wide = "6161{1-300}6262";
+    let patterns = ["6161*6262", wide, "61{0-100}61{0-100}62", &long, "6161{2000-2001}63"];
+    let patterns = patterns.map(|hex| (hex, Case::Sensitive, Anchor::Anywhere));
+    let database = database(&patterns);
+    let mut content = vec![b'a'; 6000];
+    content.extend_from_slice(b"bbc");
+    let whole = scan_cut(&database, &content, &[]);
+    let cuts: Vec<usize> = (0..content.len()).step_by(97).collect();
+    assert_eq!(scan_cut(&database, &content, &cuts), whole);
+    let of = |id: u32| whole.iter().filter(|found| found.0 == id).count();
+    assert_eq!((of(0), of(1), of(3)), (1, 1, 6000 - 600 + 1));
+    // The one `c` ends a match from each of two starts.
+    assert_eq!(of(4), 2);
+}
+
+#[test]
+fn ranges_beyond_the_bound_are_joined_and_lose_nothing() {
+    // Each second offset allows one start, far behind: more ranges than are kept.
+    let database = database(&[("6162{4000}{0-200}636465", Case::Sensitive, Anchor::Anywhere)]);
+    let mut content = Vec::new();
+    for _ in 0..1000 {
+        content.extend_from_slice(b"ab..");
+    }
+    content.resize(6000, b'.');
+    content.extend_from_slice(b"cde");
+    assert_eq!(scan_cut(&database, &content, &[]).len(), 1);
+    assert_eq!(scan_cut(&database, &content, &[100, 4321]).len(), 1);
+}
+
+#[test]
+fn anchors_are_kept() {
+    let within = |first, last| Anchor::Within { first, last };
+    let cases: &[(Anchor, &[u64])] = &[
+        (Anchor::Anywhere, &[0, 3, 5000]),
+        (within(0, 0), &[0]),
+        (within(1, 10), &[3]),
+        (within(4, 4999), &[]),
+        (within(5000, 5000), &[5000]),
+        (within(3, u64::MAX), &[3, 5000]),
+    ];
+    let mut content = b"abcabc".to_vec();
+    content.resize(5000, b'.');
+    content.extend_from_slice(b"abc");
+    for (anchor, expected) in cases {
+        let database = database(&[("616263", Case::Sensitive, *anchor)]);
+        let starts = |cuts: &[usize]| -> Vec<u64> {
+            scan_cut(&database, &content, cuts).into_iter().map(|found| found.1).collect()
+        };
+        assert_eq!(starts(&[]), *expected, "{anchor:?}");
+        assert_eq!(starts(&[1, 4, 4999, 5001]), *expected, "{anchor:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_and_leaves_the_set_whole() {
+    let mut set = PatternSet::new();
+    for (hex, part) in [("????", 1), ("aabb*a?", 2), ("{200}aabb", 1), ("!(aa|bb)", 1)] {
+        let refused = set.add(&Wildcard::parse(hex).unwrap(), Case::Sensitive, Anchor::Anywhere);
+        assert_eq!(refused, Err(PatternError::NoFixedByte { part }), "{hex}");
+    }
+    assert!(set.is_empty());
+    let id = set.add(&Wildcard::literal(b"abc"), Case::Insensitive, Anchor::Anywhere);
+    assert_eq!(id, Ok(PatternId(0)));
+    assert_eq!(scan_cut(&set.compile().unwrap(), b"xABcx", &[]), [(0, 1, 4)]);
+}
+
+#[test]
+fn a_stream_is_small() {
+    let mut set = PatternSet::new();
+    for length in 10..=100u8 {
+        let bytes: Vec<u8> = (0..length).map(|at| at.wrapping_mul(37) ^ length).collect();
+        set.add(&Wildcard::literal(&bytes), Case::Sensitive, Anchor::Anywhere).unwrap();
+    }
+    let database = set.compile().unwrap();
+    assert_eq!(database.strategies(), ["blocks(stride 7, 4 KiB) × 91"]);
+    assert!(database.tail_bytes() + size_of::<Scanner>() <= 512);
+    let empty = PatternSet::new().compile().unwrap();
+    assert_eq!((empty.strategies().len(), empty.tail_bytes()), (0, 0));
+    assert_eq!(scan_cut(&empty, b"anything", &[3]), []);
+}
