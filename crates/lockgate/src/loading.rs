@@ -3,6 +3,7 @@
 
 use crate::config::draft::Source;
 use crate::config::{Config, source_name};
+use crate::memory;
 use lockgate_antivirus::{Failure, Kind, Report, Sources};
 use lockgate_inspect::Generation;
 use lockgate_model::Database;
@@ -45,6 +46,7 @@ pub fn load(config: &Config, number: u64) -> Loaded {
     }
     let Reading { sources, lines, mut errors } = reading;
     let (database, report) = sources.compile();
+    memory::give_back();
     errors.extend(broken_files(&report, &lines));
     let database: Arc<dyn Database> = Arc::new(database);
     let generation = Generation {

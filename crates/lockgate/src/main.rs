@@ -6,6 +6,7 @@ mod config;
 mod descriptors;
 mod explain;
 mod loading;
+mod memory;
 mod notify;
 mod progress;
 mod report;

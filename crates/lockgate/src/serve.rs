@@ -4,6 +4,7 @@
 use crate::config::{Config, EMBEDDED_NAME};
 use crate::descriptors;
 use crate::loading::{self, Loaded};
+use crate::memory;
 use crate::notify::systemd;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
@@ -229,6 +230,7 @@ impl Serving {
                 .reload(config.settings.clone(), Arc::new(loaded.generation))
                 .map_err(|error| vec![format!("{}: {error}", config.file)])?;
             self.signatures = signatures;
+            memory::give_back();
             self.events.reopen(&config.settings.events);
             let mut words = format!("{signatures} signatures, {failed} not in use");
             if !unchanged.is_empty() {
