@@ -17,21 +17,22 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Starts it before the sink, with these signatures and lines added to its configuration.
+    /// Starts it before the sink, with these signatures; `process` and `tables` are added to the front and the
+    /// end of its configuration.
     pub fn start(
         directory: &Path,
         signatures: &str,
         sink: SocketAddr,
-        listen: &str,
-        rest: &str,
+        process: &str,
+        tables: &str,
     ) -> std::io::Result<Self> {
         fs::create_dir_all(directory)?;
         fs::write(directory.join("bench.ndb"), signatures)?;
         let address = local(25025);
         let configuration = format!(
-            "[[listen]]\nname = \"bench\"\nprotocol = \"smtp\"\naddress = \"{address}\"\nnext_hop = \"{sink}\"\n\
+            "{process}\n[[listen]]\nname = \"bench\"\nprotocol = \"smtp\"\naddress = \"{address}\"\nnext_hop = \"{sink}\"\n\
              relay_domains = [\"receiver.test\"]\nconnections_per_client_max = 100000\n\
-             next_hop_connections_max = 100000\n{listen}\n[antivirus]\ndatabases = [\"{}\"]\n{rest}\n",
+             next_hop_connections_max = 100000\n[antivirus]\ndatabases = [\"{}\"]\n{tables}\n",
             directory.join("bench.ndb").display()
         );
         let path = directory.join("lockgate.toml");
@@ -40,8 +41,13 @@ impl Gateway {
         let mut command = Command::new(binary()?);
         command.args(["serve", "--config"]).arg(&path);
         let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
-        let gateway = Self { address, pid: child.id(), child };
+        let mut gateway = Self { address, pid: child.id(), child };
         await_port(address, Duration::from_secs(60))?;
+        if let Some(status) = gateway.child.try_wait()? {
+            // Something else listens there, perhaps a gateway that was left behind.
+            let log = fs::read_to_string(directory.join("lockgate.log")).unwrap_or_default();
+            return Err(std::io::Error::other(format!("lockgate serve ended at once ({status}): {log}")));
+        }
         Ok(gateway)
     }
 }
