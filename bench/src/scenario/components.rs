@@ -4,9 +4,9 @@
 use crate::mail::{self, Mail};
 use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
-use lockgate_content::{Decoder, Event, More, archive::zip::ZipDecoder, mime::MimeDecoder};
+use lockgate_content::{Decoder, Event, Means, More};
 use lockgate_model::{
-    Buffer, Database, Direction, FileType, Flow, Hit, Part, PartId, Protocol, Sink, Transaction,
+    Buffer, Database, Direction, FileType, Flow, Hit, Part, PartId, Pool, Protocol, Sink, Transaction,
     TransactionId,
 };
 use std::sync::Arc;
@@ -38,12 +38,12 @@ pub fn measure(mail: &Mail, signatures: &str) -> std::io::Result<Components> {
     sources.add("bench.ndb", signatures.as_bytes());
     let database = Arc::new(sources.compile().0);
     let is_zip = mail.attachment.starts_with(b"PK");
-    let base64_ms = time(|| decode(Box::new(MimeDecoder::new()), &mail.wire, &mut |_| {}));
+    let base64_ms = time(|| decode(decoder_for(FileType::Mail), &mail.wire, &mut |_| {}));
     let mut unpacked = Vec::new();
     if is_zip {
-        decode(Box::new(ZipDecoder::new()), &mail.attachment, &mut |bytes| unpacked.extend_from_slice(bytes));
+        decode(decoder_for(FileType::Zip), &mail.attachment, &mut |bytes| unpacked.extend_from_slice(bytes));
     }
-    let inflate = || decode(Box::new(ZipDecoder::new()), &mail.attachment, &mut |_| {});
+    let inflate = || decode(decoder_for(FileType::Zip), &mail.attachment, &mut |_| {});
     let inflate_ms = if is_zip { time(inflate) } else { 0.0 };
     let matching_ms = time(|| {
         for (file_type, bytes) in
@@ -76,8 +76,14 @@ pub fn run() -> std::io::Result<()> {
     Ok(())
 }
 
+fn decoder_for(file_type: FileType) -> Option<Box<dyn Decoder>> {
+    let means = Means { pool: Pool::new(64 << 20), part_held_bytes_max: 8 << 20 };
+    lockgate_content::open(file_type, &means).ok().flatten()
+}
+
 /// Drives one decoder over all of it.
-fn decode(mut decoder: Box<dyn Decoder>, bytes: &[u8], child: &mut dyn FnMut(&[u8])) {
+fn decode(decoder: Option<Box<dyn Decoder>>, bytes: &[u8], child: &mut dyn FnMut(&[u8])) {
+    let Some(mut decoder) = decoder else { return };
     let mut scratch = vec![0; 32 << 10];
     let ends = bytes.chunks(CHUNK_BYTES).map(|chunk| (chunk, More::Follows)).chain([(&[][..], More::Ended)]);
     for (mut input, more) in ends {
