@@ -183,6 +183,7 @@ fn errors_name_the_place_and_what_to_do() {
     let hop = "[[listen]]\nnext_hop = \"h:25\"\n";
     for (text, place, words) in [
         ("[limits]\ndepth_mx = 3\n", "t.toml:2:1:", "did you mean \"depth_max\"?"),
+        ("[ids]\nrules = []\n", "t.toml:1:2:", "not there yet"),
         ("[limit]\n", "t.toml:1:2:", "did you mean \"limits\"?"),
         ("[limits]\ndepth_max = \"3\"\n", "t.toml:2:13:", "a whole number without quotes is wanted"),
         ("[limits]\ndepth_max = 70000\n", "t.toml:2:13:", "too large"),
