@@ -136,6 +136,7 @@ fn commands_to_try(config: &Config, running: &Running) -> String {
         Some(NextHop::Maildir(path)) => path.display().to_string(),
         _ => String::new(),
     };
+    let program = std::env::args().next().unwrap_or_else(|| "lockgate".to_owned());
     // The test file is written in two pieces, so that no scanner takes these lines for it.
     format!(
         r#"
@@ -149,10 +150,10 @@ To try, in another terminal:
   swaks --server {address} --from me@example.org --to you@example.org --attach @eicar.com
 
   # The same engines on files, and what was loaded.
-  lockgate scan eicar.com
-  lockgate check
+  {program} scan eicar.com
+  {program} check
 
-Ctrl-C stops. Your own: lockgate serve --config lockgate.toml"#
+Ctrl-C stops. Your own, with every key: {program} reference --toml > lockgate.toml"#
     )
 }
 
