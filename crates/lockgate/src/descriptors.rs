@@ -22,8 +22,9 @@ pub fn raise() -> Option<u64> {
 
 /// What to say where the limit is too low for so many connections.
 pub fn warning(limit: u64, connections_max: usize) -> Option<String> {
-    let wanted = (connections_max as u64).saturating_mul(PER_CONNECTION).saturating_add(BESIDES);
-    (limit < wanted).then(|| {
+    let least = (connections_max as u64).saturating_mul(PER_CONNECTION);
+    let wanted = least.saturating_add(BESIDES);
+    (limit < least).then(|| {
         let enough = limit.saturating_sub(BESIDES) / PER_CONNECTION;
         format!(
             "{limit} open files are enough for about {enough} connections, gateway.connections_max is \
@@ -39,7 +40,7 @@ mod tests {
     #[test]
     fn too_few_are_said() {
         assert!(raise().is_some_and(|limit| limit > 0));
-        assert_eq!(warning(20_256, 10_000), None);
+        assert_eq!(warning(20_000, 10_000), None);
         assert!(warning(1024, 10_000).is_some_and(|words| words.contains("about 384 connections")));
         assert!(warning(u64::MAX, usize::MAX).is_none());
     }
