@@ -64,7 +64,7 @@ fn a_proxied_client_is_counted_by_its_own_address() {
         settings.listeners[0].connections_per_client_max = 1;
         settings.listeners[0].timeouts.connect = Duration::from_secs(10);
         // Takes connections and says nothing: sessions stay open.
-        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         settings.listeners[0].next_hop = NextHop::Address(silent.local_addr().unwrap().to_string());
         std::mem::forget(silent);
     });

@@ -258,7 +258,8 @@ impl Stream {
         self.start_tls(TlsState::connect(config, name)?).await
     }
 
-    async fn start_tls(&mut self, mut tls: TlsState) -> io::Result<()> {
+    /// In a box from the start: a session's future has room for the largest state of any of its parts.
+    async fn start_tls(&mut self, mut tls: Box<TlsState>) -> io::Result<()> {
         self.flush().await?;
         self.unread.clear();
         loop {
@@ -270,7 +271,7 @@ impl Stream {
             }
             self.flush().await?;
             if !tls.is_handshaking() {
-                self.tls = Some(Box::new(tls));
+                self.tls = Some(tls);
                 return Ok(());
             }
             self.tcp.readable().await?;

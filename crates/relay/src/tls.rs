@@ -154,14 +154,14 @@ const HANDSHAKE_READ_BYTES: usize = 4 << 10;
 const RECORD_BYTES_MAX: usize = (16 << 10) + 261;
 
 impl TlsState {
-    pub(crate) fn accept(config: Arc<ServerConfig>) -> io::Result<Self> {
+    pub(crate) fn accept(config: Arc<ServerConfig>) -> io::Result<Box<Self>> {
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-        Ok(Self(Connection::Server(connection)))
+        Ok(Box::new(Self(Connection::Server(connection))))
     }
 
-    pub(crate) fn connect(config: Arc<ClientConfig>, name: ServerName<'static>) -> io::Result<Self> {
+    pub(crate) fn connect(config: Arc<ClientConfig>, name: ServerName<'static>) -> io::Result<Box<Self>> {
         let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
-        Ok(Self(Connection::Client(connection)))
+        Ok(Box::new(Self(Connection::Client(connection))))
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {

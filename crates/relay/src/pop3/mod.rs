@@ -27,9 +27,10 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
     if accepted.gate.settings.tls == Tls::Implicit && accept_tls(&mut accepted).await.is_err() {
         return;
     }
-    match upstream::open(&accepted, &shared).await {
+    // In a box, as the session is: what is done once takes no room for the rest of the connection.
+    match Box::pin(upstream::open(&accepted, &shared)).await {
         Ok((server, greeting)) => {
-            let mut session = Session::new(accepted, server, shared);
+            let mut session = Box::new(Session::new(accepted, server, shared));
             let over = session.run(&greeting).await;
             session.end(over).await;
         }

@@ -451,7 +451,7 @@ impl Session {
     }
 
     /// Says the last words that are due, and leaves both sides.
-    pub async fn end(mut self, over: Over) {
+    pub async fn end(mut self: Box<Self>, over: Over) {
         // Whether the next thing that the client awaits is a status line.
         let is_between = match &self.reply {
             InReply::No | InReply::Capabilities(..) | InReply::Mechanisms(..) => true,
@@ -459,23 +459,24 @@ impl Session {
             InReply::Listing(_) => false,
         };
         self.note_mail();
+        let Self { mut client, server, .. } = *self;
         // The server must not take this for a QUIT: nothing is deleted that the client has not said so.
-        drop(self.server);
+        drop(server);
         match over {
-            Over::BreakOff => self.client.stream.abort(),
-            Over::Server(_) if !is_between => self.client.stream.abort(),
+            Over::BreakOff => client.stream.abort(),
+            Over::Server(_) if !is_between => client.stream.abort(),
             Over::Server(why) => {
                 let line = status_line(Status::Err, &format!("[SYS/TEMP] {why}; try again later"));
-                let _ = self.client.stream.queue(&line);
-                self.client.stream.close(LINGER).await;
+                let _ = client.stream.queue(&line);
+                client.stream.close(LINGER).await;
             }
             Over::Said => {
                 // All has been said, but a slow reader may not have it yet.
-                let patience = self.client.gate.settings.timeouts.data_block;
-                let _ = timeout(patience, self.client.stream.flush()).await;
-                self.client.stream.close(LINGER).await;
+                let patience = client.gate.settings.timeouts.data_block;
+                let _ = timeout(patience, client.stream.flush()).await;
+                client.stream.close(LINGER).await;
             }
-            Over::Client => self.client.stream.close(LINGER).await,
+            Over::Client => client.stream.close(LINGER).await,
         }
     }
 }

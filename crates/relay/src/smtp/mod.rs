@@ -26,5 +26,6 @@ use std::sync::Arc;
 pub async fn serve(accepted: Accepted, shared: Arc<Shared>) {
     let mut session = Session::new(accepted, shared);
     let over = session.run().await;
-    session.end(over).await;
+    // In a box: what is done once takes no room for as long as the connection lasts.
+    Box::pin(session.end(over)).await;
 }
