@@ -86,6 +86,9 @@ pub(crate) struct Check {
 impl Check {
     /// The check for a segment whose fixed beginning is `head`, with this window.
     pub fn new(head: &[Cell], window: &Window) -> Self {
+        // A short segment is checked whole: behind it, any byte.
+        let mut head = head.to_vec();
+        head.resize(head.len().max(8), Cell::ANY);
         let known = window.prefix_min as usize..window.prefix_min as usize + window.bytes.len();
         let weight = |at: usize| {
             let rarity = match (head[at], at.checked_sub(1).map(|before| head[before])) {

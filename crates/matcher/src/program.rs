@@ -219,7 +219,9 @@ impl Program {
             next.push(Span { atom: span.atom + 1, low, high: span.high + u64::from(min) + u64::from(width) });
             return;
         }
-        for at in span.low..=span.high {
+        let mut next_at = span.low;
+        while let Some(at) = self.likely(atom, next_at, span.high, view) {
+            next_at = at + 1;
             if at > view.end() {
                 if view.more() == More::Follows {
                     waiting.push(Span { low: at, ..span });
@@ -243,6 +245,20 @@ impl Program {
                 waiting.push(Span { low: at, high: at, ..span });
             }
         }
+    }
+
+    /// The first offset of `low..=high` where the atom may begin: of those at hand, one where its first byte stands.
+    fn likely(&self, atom: Atom, low: u64, high: u64, view: &View<'_>) -> Option<u64> {
+        let mut at = low;
+        if let Atom::Run(Run { at: place, kind: RunKind::Exact, .. }) = atom
+            && low < high
+        {
+            let length = usize::try_from(high - low).unwrap_or(usize::MAX).saturating_add(1);
+            let (_, here) =
+                view.pieces(low, length).filter(|(before, _)| before.is_empty()).unwrap_or_default();
+            at += memchr::memchr(self.bytes[place as usize], here).unwrap_or(here.len()) as u64;
+        }
+        (at <= high).then_some(at)
     }
 
     /// Tries one atom at one offset.
