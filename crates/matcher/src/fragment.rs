@@ -60,8 +60,8 @@ pub(crate) fn choose(fragments: &[Fragment], length: usize, block: usize, census
         rarities.clear();
         rarities.extend(bytes.windows(block).map(|block| rarity(block, census)));
         for (at, window) in rarities.windows(length + 1 - block).enumerate() {
-            // A window is as common as its commonest block.
-            let rarity = window.iter().copied().min().unwrap_or(0);
+            // A window is as common as its commonest block; many starts to try for each hit are no better.
+            let rarity = window.iter().copied().min().unwrap_or(0).saturating_sub(fragment.prefix_width);
             if best.is_none_or(|(most, _, _)| rarity > most) {
                 best = Some((rarity, fragment, at));
             }

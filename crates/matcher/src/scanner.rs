@@ -112,15 +112,19 @@ impl Found {
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
+        let may_start = |start: u64| {
+            let eight = view.eight_in_chunk(start + u64::from(front.check.at));
+            eight.is_none_or(|eight| front.check.passes(eight))
+        };
         if front.prefix_width == 0 {
-            let eight = view.eight_in_chunk(latest + u64::from(front.check.at));
-            if eight.is_none_or(|eight| front.check.passes(eight)) {
+            if may_start(latest) {
                 self.verify(database, candidate.segment, latest, view);
             }
             return;
         }
         for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
-            if !self.taken.contains(&(candidate.segment, start))
+            if may_start(start)
+                && !self.taken.contains(&(candidate.segment, start))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
                 self.taken.insert((candidate.segment, start));
