@@ -69,7 +69,7 @@ async fn flight(
     let arrivals = sink::open(address, Offers::Data, 4 << 10).await?;
     let signatures = mail::random_signatures(SIGNATURES);
     // The hold is bounded for the process, so that its share of each mail is small when there are many.
-    let settings = "connections_max = 20000\nhold_pool_bytes = \"64 MiB\"";
+    let settings = "[gateway]\nconnections_max = 20000\n[limits]\nhold_pool_bytes = \"64 MiB\"";
     let gateway = Gateway::start(&directory.join("lockgate"), &signatures, address, settings, "")?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let idle = resident_bytes(gateway.pid);
