@@ -28,7 +28,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
 fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[u8]) -> String {
     let pools = Pools { hold: Pool::new(64 << 20), parts: Pool::new(64 << 20) };
     let nowhere = ([127, 0, 0, 1], 0).into();
-    let flow = Flow { id: 1, protocol: Protocol::Smtp, client: nowhere, server: nowhere, listener: String::new() };
+    let flow =
+        Flow { id: 1, protocol: Protocol::Smtp, client: nowhere, server: nowhere, listener: String::new() };
     let mut session = Session::open(Arc::clone(&GENERATION), &pools, flow);
     let group = Arc::clone(session.group_for(None));
     let about = Transaction {
@@ -39,7 +40,8 @@ fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[
         recipients: Vec::new(),
         name: None,
     };
-    let mut inspection = session.begin(&about, group, root, HoldPlan::HeadAndTail { hold_bytes: 512, tail_bytes: 64 });
+    let mut inspection =
+        session.begin(&about, group, root, HoldPlan::HeadAndTail { hold_bytes: 512, tail_bytes: 64 });
     let mut released = Vec::new();
     for chunk in chunks {
         push(&mut inspection, chunk, &mut released);
@@ -54,7 +56,11 @@ fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[
         return format!("{:?}", judgement.verdict);
     }
     assert!(released == content, "all of it has left, unchanged");
-    format!("{:?} {:?} {:?}", judgement.verdict, judgement.findings, judgement.incomplete)
+    // Decoders at work at once are asked in turns, so the order in which they tell depends on the cuts.
+    let mut evidence: Vec<String> = judgement.findings.iter().map(|finding| format!("{finding:?}")).collect();
+    evidence.extend(judgement.incomplete.iter().map(|incomplete| format!("{incomplete:?}")));
+    evidence.sort();
+    format!("{:?} {evidence:?}", judgement.verdict)
 }
 
 fn push(inspection: &mut Inspection, mut chunk: &[u8], released: &mut Vec<u8>) {

@@ -22,6 +22,7 @@ fn session<'a>(commands: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Ve
     for mut chunk in chunks {
         loop {
             speak(&mut exchange, &mut lines, &mut said);
+            answer(&mut exchange, &mut said);
             let step = receiver.step(chunk);
             chunk = &chunk[step.consumed..];
             match step.frame {
@@ -49,9 +50,7 @@ fn session<'a>(commands: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Ve
 }
 
 fn speak(exchange: &mut Exchange, lines: &mut std::str::Lines<'_>, said: &mut Vec<String>) {
-    while let Some(reply) = exchange.local_reply() {
-        said.push(format!("local {reply:?}"));
-    }
+    answer(exchange, said);
     loop {
         match exchange.reads() {
             Reads::Commands => {
@@ -65,5 +64,11 @@ fn speak(exchange: &mut Exchange, lines: &mut std::str::Lines<'_>, said: &mut Ve
             }
             Reads::Nothing => return,
         }
+    }
+}
+
+fn answer(exchange: &mut Exchange, said: &mut Vec<String>) {
+    while let Some(reply) = exchange.local_reply() {
+        said.push(format!("local {reply:?}"));
     }
 }

@@ -21,7 +21,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         if !go_on(&mut session, action, is_accepted) {
             break;
         }
-        let _ = (session.recipients(), session.has_mail(), session.is_authenticated(), session.is_encrypted());
+        let _ =
+            (session.recipients(), session.has_mail(), session.is_authenticated(), session.is_encrypted());
     }
 });
 

@@ -88,11 +88,11 @@ impl Gateway {
         })
     }
 
-    /// Resident memory in KiB, as the kernel counts it.
-    pub fn resident_kib(&self) -> u64 {
+    /// The most memory that was resident at once, in KiB, as the kernel counts it.
+    pub fn resident_peak_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("the gateway lives");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel counts it");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel counts it");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 }

@@ -25,18 +25,33 @@ pub fn noise(seed: u64, length: usize) -> Vec<u8> {
 
 /// A zip archive with one stored entry.
 pub fn zip(name: &str, content: &[u8]) -> Vec<u8> {
-    let size = (content.len() as u32).to_le_bytes();
-    let mut common = Vec::new();
-    common.extend_from_slice(&[20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0]);
-    common.extend_from_slice(&crc32(content).to_le_bytes());
-    common.extend_from_slice(&size);
-    common.extend_from_slice(&size);
+    zip_of(name, Method::Stored, crc32(content), content.len() as u32, content)
+}
+
+/// A zip archive with one deflated entry: what gzip made, without its header and trailer (RFC 1952).
+pub fn zip_of_gzip(name: &str, gzip: &[u8]) -> Vec<u8> {
+    let (data, trailer) = gzip.split_at(gzip.len() - 8);
+    let word = |at: usize| u32::from_le_bytes(trailer[at..at + 4].try_into().expect("four bytes"));
+    zip_of(name, Method::Deflated, word(0), word(4), &data[10..])
+}
+
+#[derive(Clone, Copy)]
+enum Method {
+    Stored = 0,
+    Deflated = 8,
+}
+
+fn zip_of(name: &str, method: Method, crc: u32, size: u32, data: &[u8]) -> Vec<u8> {
+    let mut common = vec![20, 0, 0, 0, method as u8, 0, 0, 0, 0x21, 0];
+    common.extend_from_slice(&crc.to_le_bytes());
+    common.extend_from_slice(&(data.len() as u32).to_le_bytes());
+    common.extend_from_slice(&size.to_le_bytes());
     common.extend_from_slice(&(name.len() as u16).to_le_bytes());
     common.extend_from_slice(&[0, 0]);
     let mut archive = b"PK\x03\x04".to_vec();
     archive.extend_from_slice(&common);
     archive.extend_from_slice(name.as_bytes());
-    archive.extend_from_slice(content);
+    archive.extend_from_slice(data);
     let directory_at = archive.len() as u32;
     archive.extend_from_slice(b"PK\x01\x02\x14\x00");
     archive.extend_from_slice(&common);
