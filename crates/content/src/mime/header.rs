@@ -176,7 +176,9 @@ impl HeaderReader {
         if end > room {
             self.fields.oddities.note(Oddity::HeaderNameTooLong);
             if !self.has_begun {
-                return (0, Some(Stop::Body));
+                // As much is used as would be in smaller pieces: it has been told as header by then.
+                self.line.extend_from_slice(&rest[..room]);
+                return (room, Some(Stop::Body));
             }
             self.line.clear();
             self.field = Field::Other;

@@ -194,6 +194,12 @@ fn the_header_block_is_given_as_it_came() {
 }
 
 #[test]
+fn a_first_line_too_long_for_a_name_is_the_body_at_every_cut() {
+    let message = b"no field at all ".repeat(200);
+    assert_cut_invariant(&|| Box::new(MimeDecoder::new()), &message);
+}
+
+#[test]
 fn what_is_beyond_a_limit_is_said() {
     let nested = |boundary: &str, levels: usize| {
         let level = |n| format!("Content-Type: multipart/mixed; boundary={n}{boundary}\n\n--{n}{boundary}\n");
