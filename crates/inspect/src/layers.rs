@@ -128,6 +128,14 @@ impl Layer {
         }
     }
 
+    /// All bytes are worked through: a layer at rest holds its decoder and nothing else.
+    fn rest(&mut self) {
+        self.output = None;
+        if self.prefix_read >= self.prefix.len() {
+            (self.prefix, self.prefix_read) = (Vec::new(), 0);
+        }
+    }
+
     fn has_input(&self) -> bool {
         self.prefix_read < self.prefix.len() || !self.pending.is_empty()
     }
@@ -210,7 +218,10 @@ impl Layers {
             if self.is_exhausted {
                 self.give_up_decoding(judge);
             }
-            let Some(level) = self.stack.iter().rposition(Layer::has_work) else { return Ran::Through };
+            let Some(level) = self.stack.iter().rposition(Layer::has_work) else {
+                self.stack.iter_mut().for_each(Layer::rest);
+                return Ran::Through;
+            };
             if self.quantum_nanos == 0 {
                 return Ran::Busy;
             }
