@@ -56,5 +56,5 @@ fuzz:
 
 conformance:
 	@scripts/install.sh build
-	@test -n "$(DATA)" || { echo "make conformance DATA=DIR: DIR holds the data, see docs/conformance.md" >&2; exit 2; }
+	@test -n "$(DATA)" || { echo "make conformance DATA=DIR: docs/conformance.md says what DIR holds" >&2; exit 2; }
 	$(CARGO) run --release -p lockgate-tests --bin conformance -- "$(DATA)"

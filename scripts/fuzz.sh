@@ -1,27 +1,79 @@
 #!/bin/sh
 # Runs each fuzz target for so many seconds, from a corpus that is made first, then says what the corpus covers.
-# Rule: a crash fails the run, and so does a target whose corpus covers less of its lines than is asked for.
+# Rule: a crash fails the run, and so does a corpus that covers less of what its target is for than it must.
 #
-#   scripts/fuzz.sh SECONDS [TARGET...]
+#   scripts/fuzz.sh SECONDS [TARGET...]        SECONDS = 0: what the corpus covers, nothing else
 set -eu
 seconds=$1
 shift
 covered_percent_min=80
 
-cargo fuzz --version >/dev/null 2>&1 || cargo install --locked --quiet cargo-fuzz
-if ! cargo +nightly --version >/dev/null 2>&1; then
-    rustup toolchain install nightly --profile minimal || {
-        echo "scripts/fuzz.sh: libFuzzer needs a nightly toolchain, and it could not be fetched from here" >&2
-        exit 1
-    }
-fi
+cargo fuzz --version >/dev/null 2>&1 || { echo "installing: cargo-fuzz"; cargo install --locked --quiet cargo-fuzz; }
+cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal || {
+    echo "scripts/fuzz.sh: libFuzzer needs a nightly toolchain, and it could not be fetched from here" >&2
+    exit 1
+}
+sysroot=$(rustc +nightly --print sysroot)
+host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+tools=$sysroot/lib/rustlib/$host/bin
+[ -x "$tools/llvm-cov" ] || rustup component add llvm-tools --toolchain nightly ||
+    echo "scripts/fuzz.sh: llvm-tools could not be fetched from here: what the corpus covers is NOT MEASURED" >&2
+
+# What a target is for: the files whose lines are counted.
+sources() {
+    content=crates/content/src proto=crates/proto/src virus=crates/antivirus/src inspect=crates/inspect/src
+    case $1 in
+    mime) find $content/mime -name '*.rs' ! -name uuencode.rs ! -name '*tests.rs' ;;
+    zip) echo $content/archive/zip $content/archive/zip.rs ;;
+    gzip) echo $content/codec/gzip $content/codec/gzip.rs ;;
+    bzip2) echo $content/codec/bzip2 $content/codec/bzip2.rs ;;
+    tar) echo $content/archive/tar $content/archive/tar.rs ;;
+    uuencode) echo $content/mime/uuencode.rs ;;
+    filetype) echo $content/filetype $content/filetype.rs ;;
+    smtp_receiver) echo $proto/smtp/receiver.rs $proto/dotted.rs $proto/lines.rs $proto/line_ends.rs ;;
+    smtp_command) echo $proto/smtp/command.rs $proto/smtp/address.rs $proto/smtp/parameters.rs $proto/smtp/server.rs ;;
+    smtp_reply) echo $proto/smtp/reply.rs $proto/smtp/capabilities.rs ;;
+    pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
+    proxy_protocol) echo $proto/proxy_protocol.rs ;;
+    matcher) echo crates/matcher/src ;;
+    antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
+    antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
+    inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
+    *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;
+    esac
+}
 
 targets=${*:-$(cargo +nightly fuzz list --fuzz-dir fuzz)}
 cargo run --quiet --release -p lockgate-tests --bin fuzz-seeds -- fuzz/corpus
 
-export CARGO_NET_RETRY=2
-for target in $targets; do
+[ "$seconds" = 0 ] || for target in $targets; do
     echo "fuzz: $target, $seconds s"
     cargo +nightly fuzz run --fuzz-dir fuzz --sanitizer none "$target" "fuzz/corpus/$target" -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
 done
+
+[ -x "$tools/llvm-cov" ] || exit 0
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+too_little=
+# An instrumented program reads the corpus once; the profile says which lines that has met.
+RUSTFLAGS=-Cinstrument-coverage cargo +nightly fuzz build --fuzz-dir fuzz --sanitizer none --target-dir fuzz/target/covered \
+    >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
+for target in $targets; do
+    program=$(find fuzz/target/covered -path "*/release/$target" -type f)
+    LLVM_PROFILE_FILE=$made/$target.profraw "$program" -runs=0 "fuzz/corpus/$target" >"$made/log" 2>&1 ||
+        { cat "$made/log" >&2; exit 1; }
+    "$tools/llvm-profdata" merge -sparse "$made/$target.profraw" -o "$made/$target.profdata"
+    existing=
+    for path in $(sources "$target"); do [ ! -e "$path" ] || existing="$existing $(pwd)/$path"; done
+    # shellcheck disable=SC2086 # the list is meant to be split
+    "$tools/llvm-cov" report "$program" -instr-profile="$made/$target.profdata" $existing >"$made/report"
+    # The totals: regions (count, missed, %), functions, lines.
+    percent=$(awk '$1 == "TOTAL" { print int($10) }' "$made/report")
+    echo "covered: $target: $percent % of the lines"
+    if [ "$percent" -lt $covered_percent_min ]; then
+        too_little="$too_little $target"
+        cat "$made/report"
+    fi
+done
+[ -z "$too_little" ] || { echo "scripts/fuzz.sh: less than $covered_percent_min %:$too_little" >&2; exit 1; }

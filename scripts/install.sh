@@ -2,7 +2,7 @@
 # Installs the Debian packages of the groups named, where they are missing; no service is started.
 # Rule: when nothing is missing, nothing is touched and no privilege is asked for.
 #
-#   scripts/install.sh build run test bench fuzz
+#   scripts/install.sh GROUP...          build, run, test, fuzz, bench
 set -eu
 
 packages=

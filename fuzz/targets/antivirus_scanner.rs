@@ -12,11 +12,11 @@ use std::sync::{Arc, LazyLock};
 static DATABASE: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut sources = Sources::new();
     sources.add("a.ndb", b"A.Any:0:*:61626364\nA.Start:0:0:65666768\nA.End:0:EOF-4:696a6b6c\nA.Gap:0:*:6d6e{2-4}6f70\n\
-        A.Text:7:*:68656c6c6f\nA.Html:3:*:776f726c64\nA.Pe:1:EP+0:9090\nA.Star:0:*:7172*7374\nA.Alt:0:*:75(76|77)7879\n");
+        A.Text:7:*:68656c6c6f\nA.Html:3:*:776f726c64\nA.Pe:1:EP+0:9090\nA.Sec:1:S0+0:9090\nA.Last:1:SL+0,4:9090\nA.Within:1:SE0:9090\nA.Star:0:*:7172*7374\nA.Alt:0:*:75(76|77)7879\n");
     sources.add(
         "a.ldb",
         b"L.And;Engine:51-255,Target:0;0&1;61626364;65666768\n\
-        L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n",
+        L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n",
     );
     sources.add("a.hdb", b"900150983cd24fb0d6963f7d28e17f72:3:H.Abc\n");
     sources.add("a.hsb", b"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad:3:H.Sha\n");

@@ -16,11 +16,18 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
             }
         }
     }
+    if let Parsed::Malformed(why) = whole {
+        assert!(!why.to_string().is_empty());
+    }
     if let Parsed::Header { header: Header::Proxied { source, destination }, .. } = whole {
         // IPv4 within IPv6 is written as what it is.
         let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
         let (source, destination) = (plain(source), plain(destination));
         if source.is_ipv4() != destination.is_ipv4() {
+            assert!(matches!(
+                parse(&encode(Version::V1, Header::Proxied { source, destination })),
+                Parsed::Header { .. }
+            ));
             return;
         }
         let header = Header::Proxied { source, destination };

@@ -1,14 +1,23 @@
 //! What a client sends by SMTP, framed. Rule: the same frames at every cut, and content never ends but at CR LF . CR LF.
 #![no_main]
 
+use lockgate_proto::line_ends::{LineEndScan, Refusal};
 use lockgate_proto::smtp::receiver::{Frame, Limits, LineEnds, Receiver};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((content, pieces)) = lockgate_fuzz::cut(input) else { return };
+    assert_eq!(scan([content]), scan(pieces.iter().copied()));
     for line_ends in [LineEnds::Refuse, LineEnds::Pass] {
         assert_eq!(frames([content], line_ends), frames(pieces.iter().copied(), line_ends));
     }
 });
+
+/// Whether counted content could be sent with a dot at its end.
+fn scan<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Option<Refusal> {
+    let mut scan = LineEndScan::new();
+    chunks.into_iter().for_each(|chunk| scan.push(chunk));
+    scan.found().or(scan.finish())
+}
 
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
@@ -33,13 +42,13 @@ fn frames<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, line_ends: LineEnds) -
                     expect(&mut receiver, &line, line_ends);
                     said.push(Said::Line(line));
                 }
-                Frame::BadLine(why) => said.push(Said::Bad(format!("{why:?}"))),
+                Frame::BadLine(why) => said.push(Said::Bad(format!("{why:?} {}", why.text()))),
                 Frame::Refused(why) => {
                     // How much of the mail was there before it was refused depends on the cuts; it goes nowhere.
                     if let Some(Said::Content(_)) = said.last() {
                         said.pop();
                     }
-                    said.push(Said::Bad(format!("{why:?}")));
+                    said.push(Said::Bad(format!("{why:?} {}", why.text())));
                 }
                 Frame::Content(bytes) => match said.last_mut() {
                     Some(Said::Content(last)) => last.extend_from_slice(bytes),
@@ -50,6 +59,7 @@ fn frames<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, line_ends: LineEnds) -
                     said.push(Said::End);
                 }
             }
+            let _ = receiver.noted();
             chunk = &chunk[step.consumed..];
             if is_waiting {
                 break;

@@ -1,7 +1,7 @@
 //! A next hop's replies and what it offers. Rule: the same replies at every cut.
 #![no_main]
 
-use lockgate_proto::smtp::capabilities::Capabilities;
+use lockgate_proto::smtp::capabilities::{Capabilities, Extension, Offer, Terms};
 use lockgate_proto::smtp::reply::{Parsed, Reply, ReplyParser};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
@@ -15,6 +15,19 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         let bytes = reply.to_bytes();
         assert!(bytes.ends_with(b"\r\n"));
         let _ = (reply.class(), reply.enhanced(), capabilities.size_max(), capabilities.auth());
+        let _ = (reply.is_intermediate(), reply.is_transient(), reply.is_permanent(), capabilities.xclient());
+        for (auth, names) in [(Offer::Yes, &["addr"][..]), (Offer::No, &[])] {
+            let terms =
+                Terms { size_max: Some(1000), start_tls: auth, auth, xclient: names, xforward: names };
+            let offered = capabilities.offered_under(&terms);
+            assert!(offered.size_max().is_some_and(|size| size <= 1000));
+            // What is bound to the client's own TLS session cannot go on.
+            assert!(!offered.auth().iter().any(|name| name.ends_with("-PLUS") || name == "EXTERNAL"));
+            let read = Capabilities::parse(&offered.to_reply("gateway.example.org"));
+            assert_eq!(read, offered);
+            assert_eq!(offered.xforward().len(), names.len());
+            assert!(!offered.without(Extension::Chunking).has(Extension::Chunking));
+        }
     }
 });
 

@@ -105,6 +105,7 @@ impl Samples {
 }
 
 fn archives(corpus: &Corpus, samples: &Samples) {
+    gzip_headers(corpus, samples);
     for (target, end) in [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar")] {
         for (name, bytes) in samples.ending(end) {
             corpus.put_cut(target, name, bytes);
@@ -171,6 +172,43 @@ fn uuencode(corpus: &Corpus) {
     corpus.put_cut("uuencode", "long-line", format!("begin 644 {}\r\n", "n".repeat(2000)).as_bytes());
 }
 
+/// Every field that a gzip header may have (RFC 1952), and what stands behind a gzip file.
+fn gzip_headers(corpus: &Corpus, samples: &Samples) {
+    let Some((_, plain)) = samples.ending("text6.gz").next() else { return };
+    // Behind the ten bytes that are always there gzip itself puts the name.
+    let name_end = 11 + plain[10..].iter().position(|byte| *byte == 0).unwrap_or(0);
+    let data = &plain[name_end..];
+    for flags in 0..=0xff_u8 {
+        let mut file = vec![0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3];
+        if flags & 4 != 0 {
+            file.extend_from_slice(b"\x05\0extra");
+        }
+        if flags & 8 != 0 {
+            file.extend_from_slice(b"name\0");
+        }
+        if flags & 16 != 0 {
+            file.extend_from_slice(b"a comment\0");
+        }
+        if flags & 2 != 0 {
+            file.extend_from_slice(&(mail::crc32(&file) as u16).to_le_bytes());
+        }
+        file.extend_from_slice(data);
+        corpus.put_cut("gzip", &format!("flags{flags}"), &file);
+        if flags < 4 {
+            corpus.put_cut("gzip", &format!("padded{flags}"), &[&file[..], &[0; 700]].concat());
+            corpus.put_cut("gzip", &format!("behind{flags}"), &[&file[..], b"\0\0more"].concat());
+            corpus.put_cut("gzip", &format!("again{flags}"), &[&file[..], &file].concat());
+            let end = file.len();
+            file[end - 2] ^= 1;
+            corpus.put_cut("gzip", &format!("length{flags}"), &file);
+            file[end - 7] ^= 1;
+            corpus.put_cut("gzip", &format!("checksum{flags}"), &file);
+            file[2] = 7;
+            corpus.put_cut("gzip", &format!("method{flags}"), &file);
+        }
+    }
+}
+
 /// Headers of MIME parts with what they head.
 fn bodies() -> Vec<(&'static str, String)> {
     let inner =
@@ -200,6 +238,25 @@ fn bodies() -> Vec<(&'static str, String)> {
         ),
         ("Content-Type: application/ms-tnef; name=winmail.dat", "x"),
         ("Content-Type: broken/", UUENCODED),
+        ("Content-Transfer-Encoding: uuencode", "%:&5L;&\\\r\n%:&5L;&\\\r\nend\r\nmore"),
+        ("Content-Transfer-Encoding: x-uue", "text before\r\nbegin 644 a\r\n\u{1}broken\r\n%:&5L;&\\"),
+        ("Content-Transfer-Encoding: quoted-printable", "=\n=3d=3D==\r\n=\t \r\n=3\r\n=E4=F6\r\nlast="),
+        ("Content-Transfer-Encoding: 8bit, base64", "x"),
+        ("Content-Transfer-Encoding: yenc\r\nContent-Disposition: attachment; filename=a; filename=b", "x"),
+        (
+            "Content-Type: text/plain; charset=utf-16; name*1=b; name*0=a; name*3=d; title*=us-ascii'en'x%",
+            "x",
+        ),
+        ("Content-Type: text/plain; name=\"un\\\"closed", "x"),
+        ("Content-Type: a/b; name=\"=?utf-16?B?AGEAYg==?=\"; x=(comment) y; ;; =z", "x"),
+        (
+            "Content-Type: message/external-body; access-type=x\r\nContent-Type: message/global",
+            "Subject: x\r\n\r\ny",
+        ),
+        (
+            "Content-Type: multipart/alternative; boundary=\"=_ x\"",
+            "--=_ x\r\nContent-Type: multipart/related; boundary=y\r\n\r\n--y\r\n\r\n1\r\n--y--\r\n--=_ x--",
+        ),
     ];
     bodies.iter().map(|(header, body)| (*header, (*body).to_owned())).collect()
 }
@@ -252,7 +309,7 @@ fn smtp(corpus: &Corpus) {
     let commands = "EHLO client.example.org\nMAIL FROM:<a@example.org> SIZE=10 BODY=8BITMIME RET=HDRS ENVID=x SMTPUTF8 AUTH=<>\n\
         RCPT TO:<b@example.org> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;b@example.org\nRCPT TO:<\"q \\\" uoted\"@[192.0.2.1]>\n\
         RCPT TO:<@relay,@other:c@[IPv6:2001:db8::1]>\nRCPT TO:<Postmaster>\nDATA\nMAIL FROM:<>\nRCPT TO:<d@xn--e1afmkfd.example>\n\
-        BDAT 5\nBDAT 0 LAST\nRSET\nNOOP x\nVRFY x\nEXPN x\nHELP\nETRN x\nTURN\nSTARTTLS\nAUTH PLAIN AGEAYg==\nAUTH LOGIN\nAUTH EXTERNAL =\n\
+        BDAT 5\nBDAT 0 LAST\nRSET\nNOOP x\nvrfy x\nEXPN x\nHELP\nETRN x\nTURN\nSTARTTLS\nAUTH PLAIN AGEAYg==\nAUTH LOGIN\nAUTH EXTERNAL =\n\
         XCLIENT ADDR=192.0.2.1 PORT=25 NAME=x+20y HELO=[UNAVAILABLE] PROTO=ESMTP LOGIN=[TEMPUNAVAIL] DESTADDR=IPV6:2001:db8::1\n\
         XFORWARD ADDR=192.0.2.1 NAME=x SOURCE=REMOTE IDENT=1\nHELO a\nmail from: a@b\nMAIL FROM:<a\nMAIL FROM:<a@b> SIZE=x\nMAIL FROM:<a@b> NO\n\
         RCPT TO:<>\nRCPT TO:<a@b> NOTIFY=NEVER,SUCCESS\nBDAT\nBDAT x\nBDAT 1 FIRST\n\nX\nQUIT\nQUIT now";
@@ -331,6 +388,19 @@ fn proxy_protocol(corpus: &Corpus) {
             corpus.put("proxy_protocol", &format!("two{index}.{command}"), &header);
         }
     }
+    for (index, values) in
+        [&b"\x01\0\x02h2"[..], b"\x03\0\x04\0\0\0\0", b"\x03\0\x02\0\0", b"\x01\xff\xff", b"\x01"]
+            .iter()
+            .enumerate()
+    {
+        let mut header = [&binary[..], &[0x21, 0x11, 0, 12 + values.len() as u8], &[1; 12], values].concat();
+        corpus.put("proxy_protocol", &format!("values{index}"), &header);
+        header[13] = 0x21;
+        corpus.put("proxy_protocol", &format!("values{index}.short"), &header);
+    }
+    let mapped = [&binary[..], &[0x21, 0x21, 0, 36], &[0; 10], &[0xff; 6], &[1; 16], &[0, 1, 0, 2]].concat();
+    corpus.put("proxy_protocol", "mapped", &mapped);
+    corpus.put("proxy_protocol", "large", &[&binary[..], &[0x21, 0x11, 0xff, 0xff]].concat());
     binary.truncate(7);
     corpus.put("proxy_protocol", "two.short", &binary);
     let lines = [
@@ -449,6 +519,7 @@ fn signatures(corpus: &Corpus) {
             );
         }
     }
+    const PROGRAM: usize = 8;
     let program = program();
     let texts: &[&[u8]] = &[
         b"abcd efgh mn..op qr...st uvxy ijkl",
@@ -463,9 +534,9 @@ fn signatures(corpus: &Corpus) {
         b"",
         b"ab ab ab cd",
     ];
-    for kind in 0..40_u8 {
+    for kind in 0..60_u8 {
         for (index, text) in texts.iter().enumerate() {
-            if kind < 12 || index % 4 == usize::from(kind) % 4 {
+            if kind < 12 || index == PROGRAM || index % 4 == usize::from(kind) % 4 {
                 corpus.put(
                     "antivirus_scanner",
                     &format!("{kind}.{index}"),
@@ -486,7 +557,10 @@ fn program() -> Vec<u8> {
     bytes[0x86] = 1;
     bytes[0x94] = 0xe0;
     bytes[0x98..0x9a].copy_from_slice(&[0x0b, 0x01]);
-    bytes[0xa8..0xac].copy_from_slice(&0x1000_u32.to_le_bytes());
+    // Entry point, section alignment, file alignment, size of the headers.
+    for (at, value) in [(16, 0x1000_u32), (32, 0x1000), (36, 0x200), (60, 0x200)] {
+        bytes[0x98 + at..0x98 + at + 4].copy_from_slice(&value.to_le_bytes());
+    }
     let section = 0x98 + 0xe0;
     bytes[section..section + 5].copy_from_slice(b".text");
     for (at, value) in [(8, 0x200_u32), (12, 0x1000), (16, 0x200), (20, 0x200)] {
