@@ -1,0 +1,184 @@
+//! What needs data from outside the tree: `conformance DIR`. Rule: a set that is not there is said to be missing, never passed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use lockgate_tests::gateway::binary;
+use lockgate_tests::temporary::Directory;
+use lockgate_tests::{mail, wait};
+
+const SCAN_TIME_MAX: Duration = Duration::from_secs(5);
+const SCAN_MEMORY_KIB_MAX: u64 = 256 << 10;
+
+/// Checks a set and says what is wrong.
+type Check = fn(&Path) -> Vec<String>;
+
+fn main() -> ExitCode {
+    let Some(data) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("conformance DIR");
+        return ExitCode::from(2);
+    };
+    let sets: [(&str, Check); 5] = [
+        ("clamav-dbs", databases),
+        ("clamav-testfiles", test_files),
+        ("zipbombs", bounded),
+        ("archives", bounded),
+        ("mime-is-broken", odd_mails),
+    ];
+    let (mut passed, mut failed, mut missing) = (0, 0, 0);
+    for (name, check) in sets {
+        let directory = data.join(name);
+        if !directory.is_dir() {
+            println!("{name}: MISSING, nothing was checked");
+            missing += 1;
+            continue;
+        }
+        let wrong = check(&directory);
+        for line in &wrong {
+            println!("{name}: {line}");
+        }
+        *if wrong.is_empty() { &mut passed } else { &mut failed } += 1;
+    }
+    println!("{passed} passed, {failed} failed, {missing} skipped");
+    ExitCode::from(u8::from(failed > 0 || passed == 0))
+}
+
+/// What `lockgate scan` came to.
+struct Scanned {
+    status: i32,
+    lines: Vec<String>,
+    time: Duration,
+    memory_kib: u64,
+}
+
+fn scan(database: &Path, path: &Path) -> Scanned {
+    let started = Instant::now();
+    let mut command = Command::new(binary());
+    command.args(["scan", "--json", "--database"]).arg(database).arg(path);
+    let output = Directory::new("scan");
+    let lines = output.write("lines", "");
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let mut child = command
+        .stdout(fs::File::create(&lines).expect("a file can be written"))
+        .spawn()
+        .expect("the binary was built");
+    let mut memory_kib = 0;
+    let ended = wait::within(Duration::from_secs(120), || {
+        memory_kib = memory_kib.max(resident_peak_kib(child.id()).unwrap_or(0));
+        child.try_wait().expect("it is our child")
+    });
+    let status = ended.and_then(|status| status.code()).unwrap_or(-1);
+    let _ = child.kill();
+    let text = fs::read_to_string(lines).unwrap_or_default();
+    Scanned { status, lines: text.lines().map(str::to_owned).collect(), time: started.elapsed(), memory_kib }
+}
+
+fn resident_peak_kib(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// Every database is loaded, or its lines are listed as not understood.
+fn databases(directory: &Path) -> Vec<String> {
+    let place = Directory::new("check");
+    let configuration = format!("[antivirus]\ndatabases = [\"{}\"]\n", directory.display());
+    let file = place.write("lockgate.toml", configuration);
+    let output = Command::new(binary()).arg("check").arg("--config").arg(file).output();
+    let output = output.expect("the binary was built");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    print!("{printed}");
+    match output.status.code() {
+        // 2 says that some lines were not understood: they are listed.
+        Some(0 | 2) => Vec::new(),
+        other => vec![format!("lockgate check ended with {other:?}")],
+    }
+}
+
+/// Each of ClamAV's files that its one signature is for is found, in whatever it is packed.
+fn test_files(directory: &Path) -> Vec<String> {
+    let Some(database) = files_below(directory).into_iter().find(|path| path.ends_with("clamav.hdb")) else {
+        return vec![String::from("no clamav.hdb")];
+    };
+    let (mut found, mut told, mut silent) = (0, 0, Vec::new());
+    let files = files_below(directory);
+    let files = files.iter().filter(|path| path.to_string_lossy().contains("/deb-"));
+    for path in files {
+        let scanned = scan(&database, path);
+        match scanned.status {
+            1 => found += 1,
+            0 if scanned.lines.iter().any(|line| line.contains("\"reason\"")) => told += 1,
+            0 => silent.push(name_of(path)),
+            other => return vec![format!("{}: exit status {other}", path.display())],
+        }
+    }
+    println!(
+        "clamav-testfiles: {found} found, {told} not inspected in whole, {} passed: {silent:?}",
+        silent.len()
+    );
+    Vec::new()
+}
+
+/// No file costs more than it may, and none ends the process.
+fn bounded(directory: &Path) -> Vec<String> {
+    let place = Directory::new("database");
+    let database = place.write("test.ndb", mail::eicar_database());
+    let mut wrong = Vec::new();
+    let files = files_below(directory);
+    let (mut slowest, mut largest) = (Duration::ZERO, 0);
+    for path in &files {
+        let scanned = scan(&database, path);
+        if !matches!(scanned.status, 0 | 1) {
+            wrong.push(format!("{}: exit status {}", path.display(), scanned.status));
+        }
+        if scanned.time > SCAN_TIME_MAX || scanned.memory_kib > SCAN_MEMORY_KIB_MAX {
+            wrong.push(format!("{}: {:?}, {} KiB", path.display(), scanned.time, scanned.memory_kib));
+        }
+        slowest = slowest.max(scanned.time);
+        largest = largest.max(scanned.memory_kib);
+    }
+    println!("{}: {} files, at most {slowest:?} and {largest} KiB each", name_of(directory), files.len());
+    wrong
+}
+
+/// Mails that hide EICAR: found, or at least said to be odd; what passes without a word is listed.
+fn odd_mails(directory: &Path) -> Vec<String> {
+    let place = Directory::new("database");
+    let database = place.write("test.ndb", mail::eicar_database());
+    let (mut found, mut told, mut silent) = (0, 0, Vec::new());
+    let files = files_below(directory);
+    for path in files.iter().filter(|path| path.to_string_lossy().contains("hide-content")) {
+        let scanned = scan(&database, path);
+        let line = scanned.lines.join("\n");
+        match scanned.status {
+            1 if line.contains("Test.Eicar") => found += 1,
+            0 | 1 if line.contains("\"anomaly\"") || line.contains("\"reason\"") => told += 1,
+            0 | 1 => silent.push(name_of(path)),
+            other => return vec![format!("{}: exit status {other}", path.display())],
+        }
+    }
+    println!("mime-is-broken: {found} found, {told} said to be odd, {} passed: {silent:?}", silent.len());
+    Vec::new()
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                Ok(kind) if kind.is_file() => files.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
