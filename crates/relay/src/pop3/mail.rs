@@ -4,6 +4,8 @@
 use super::notice;
 use crate::events::{self, Action, Record};
 use crate::heading::Heading;
+use crate::quarantine::{Copy, is_used_by};
+use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::smtp::trace;
 use crate::stream::Stream;
@@ -28,6 +30,21 @@ pub struct Mail {
     /// Content that came when the time of one push was spent.
     backlog: Vec<u8>,
     progress: Progress,
+    copy: Kept,
+}
+
+/// The copy for the quarantine: the client may delete its mail once it has had the notice.
+enum Kept {
+    /// Policy does not ask for it, or only the top of the mail was asked for.
+    NotAsked,
+    /// So far it is written.
+    Open(Copy),
+    /// The verdict asks for it.
+    Wanted(Copy),
+    /// It is on the disk.
+    Safe,
+    /// It is not, and why.
+    Failed(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +77,18 @@ pub enum Outcome {
 
 impl Mail {
     /// Behind a positive status line.
-    pub fn new(about: Transaction, extent: Extent, status: StatusLine, inspection: Inspection) -> Self {
+    pub fn new(
+        about: Transaction,
+        extent: Extent,
+        status: StatusLine,
+        inspection: Inspection,
+        settings: &Settings,
+    ) -> Self {
+        let copy = if extent == Extent::Whole && is_used_by(inspection.group()) {
+            Kept::Open(Copy::begin(inspection.group(), settings, &about))
+        } else {
+            Kept::NotAsked
+        };
         Self {
             about,
             extent,
@@ -72,7 +100,23 @@ impl Mail {
             said: Said::Nothing,
             backlog: Vec::new(),
             progress: Progress::Through,
+            copy,
         }
+    }
+
+    /// Puts the copy on the disk, if the verdict asks for it.
+    pub async fn keep(&mut self) {
+        if let Kept::Wanted(copy) = std::mem::replace(&mut self.copy, Kept::NotAsked) {
+            self.copy = match copy.keep().await {
+                Ok(()) => Kept::Safe,
+                Err(error) => Kept::Failed(error.to_string()),
+            };
+        }
+    }
+
+    /// Whether [`Mail::keep`] has something to do before the next quantum.
+    pub fn is_to_be_kept(&self) -> bool {
+        matches!(self.copy, Kept::Wanted(_))
     }
 
     /// Whether quanta of work are to be done before more content is read.
@@ -118,6 +162,9 @@ impl Mail {
     fn inspect(&mut self, mut content: &[u8], client: &mut Stream, hostname: &str) -> io::Result<()> {
         loop {
             let pushed = self.inspection.push(content);
+            if let Kept::Open(copy) = &mut self.copy {
+                copy.write(&content[..pushed.consumed]);
+            }
             content = &content[pushed.consumed..];
             self.progress = pushed.progress;
             if !pushed.released.is_empty() {
@@ -151,16 +198,39 @@ impl Mail {
         self.progress = Progress::Through;
         match self.inspection.judgement().verdict {
             Verdict::Pass | Verdict::Tag => self.let_go(client)?,
-            Verdict::Quarantine | Verdict::Reject => self.replace(client, hostname)?,
-            Verdict::Defer if self.said == Said::Nothing => {
-                let why = notice::because(self.inspection.judgement());
-                let text = format!("[SYS/TEMP] not inspected: {why}; try again later [{}]", self.about.id);
-                client.queue(&status_line(Status::Err, &text))?;
-                self.said = Said::All(Action::Deferred);
+            Verdict::Quarantine => return self.quarantine(client, hostname),
+            Verdict::Reject => self.replace(client, hostname)?,
+            Verdict::Defer => {
+                let why = format!("not inspected: {}", notice::because(self.inspection.judgement()));
+                return self.put_off(client, &why);
             }
-            // A reply that ended well would let the client delete the mail, and it has not had it.
-            Verdict::Defer => return Ok(Outcome::BreakOff),
         }
+        Ok(Outcome::Complete)
+    }
+
+    /// The notice leaves only when the copy is safe.
+    fn quarantine(&mut self, client: &mut Stream, hostname: &str) -> io::Result<Outcome> {
+        match std::mem::replace(&mut self.copy, Kept::NotAsked) {
+            Kept::Open(copy) | Kept::Wanted(copy) => {
+                self.copy = Kept::Wanted(copy);
+                self.progress = Progress::Busy;
+                return Ok(Outcome::More);
+            }
+            Kept::Failed(why) => return self.put_off(client, &format!("the quarantine failed: {why}")),
+            Kept::NotAsked | Kept::Safe => self.replace(client, hostname)?,
+        }
+        Ok(Outcome::Complete)
+    }
+
+    /// The client is told to come again.
+    fn put_off(&mut self, client: &mut Stream, why: &str) -> io::Result<Outcome> {
+        if self.said != Said::Nothing {
+            // A reply that ended well would let the client delete the mail, and it has not had it.
+            return Ok(Outcome::BreakOff);
+        }
+        let text = format!("[SYS/TEMP] {why}; try again later [{}]", self.about.id);
+        client.queue(&status_line(Status::Err, &text))?;
+        self.said = Said::All(Action::Deferred);
         Ok(Outcome::Complete)
     }
 

@@ -275,7 +275,7 @@ impl Session {
             tail_bytes: bytes(settings.tail_bytes),
         };
         let inspection = self.inspect.begin(&about, group, Root::Mail, plan);
-        Mail::new(about, extent, status, inspection)
+        Mail::new(about, extent, status, inspection, &self.shared.settings.load())
     }
 
     fn content(&mut self, content: &[u8]) -> Result<(), Over> {
@@ -343,6 +343,9 @@ impl Session {
         while let InReply::Mail(mail) = &mut self.reply
             && mail.is_busy()
         {
+            if mail.is_to_be_kept() {
+                mail.keep().await;
+            }
             let client = &mut self.client.stream;
             let hostname = &self.shared.settings.load_full().hostname;
             let outcome = turn::quantum(|| mail.work(client, hostname)).await.map_err(client_gone)?;
