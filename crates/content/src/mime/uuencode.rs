@@ -31,7 +31,7 @@ pub struct UuencodeDecoder {
 /// Where in the text.
 #[derive(Debug)]
 enum Place {
-    /// In text, with so many bytes of [`BEGIN`] just seen.
+    /// In text, with so many bytes of [`BEGIN`] just seen; with all of them, the byte behind decides.
     Text {
         seen: usize,
     },
@@ -106,15 +106,15 @@ impl UuencodeDecoder {
     fn search(&mut self, input: &[u8], seen: usize) -> Step {
         let due = &BEGIN[seen..];
         let common = due.iter().zip(input).take_while(|(a, b)| a == b).count();
-        // "beginning" and the like are decided here, as far as they are at hand.
-        let is_apart = |at: usize| input.get(at).is_none_or(|b| matches!(b, b' ' | b'-'));
-        if seen > 0 && common == due.len() && is_apart(common) {
-            self.place = Place::BeginLine;
-            return Step::new(common, Event::Working);
-        }
         if common == input.len() {
             self.place = Place::Text { seen: seen + common };
             return Step::new(common, Event::NeedInput);
+        }
+        // "beginning" and the like are decided here, by the byte behind the word.
+        let is_apart = |at: usize| input.get(at).is_some_and(|b| matches!(b, b' ' | b'-'));
+        if seen > 0 && common == due.len() && is_apart(common) {
+            self.place = Place::BeginLine;
+            return Step::new(common, Event::Working);
         }
         let mut from = 0;
         while let Some(at) = BEGIN_FINDER.find(&input[from..]).map(|at| from + at) {
@@ -126,6 +126,7 @@ impl UuencodeDecoder {
         }
         let rest = &input[from..];
         let seen = (1..BEGIN.len()).rev().find(|length| rest.ends_with(&BEGIN[..*length])).unwrap_or(0);
+        let seen = if rest.is_empty() && from > 0 { BEGIN.len() } else { seen };
         self.place = Place::Text { seen };
         Step::new(input.len(), Event::NeedInput)
     }
@@ -276,6 +277,8 @@ mod tests {
         let cases: &[(&str, &[Child])] = &[
             ("", &[]),
             ("begin", &[]),
+            ("begin\r 644 x\n#86)C\nend\n", &[]),
+            ("begin\t644 x\n#86)C\nend\n", &[]),
             ("prose\nbegin 644 of a sentence\nand its end\n", &[]),
             ("beginning 644 x\n#86)C\nend\n", &[]),
             ("xbegin 644 x\n#86)C\nend\n", &[]),
