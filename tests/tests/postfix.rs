@@ -255,7 +255,7 @@ fn the_gateway_is_a_before_queue_filter() {
     // is started first, towards the port that Postfix will listen on.
     let gateway = Gateway::smtp(
         &back.to_string(),
-        "accept_xforward_from = [\"127.0.0.1/32\"]\nclient_address = \"xforward\"\nrelay_domains = [\"example.org\"]",
+        "accept_xforward_from = [\"127.0.0.1/32\"]\nclient_address = \"xforward\"",
         "",
     );
     let services = Services {
