@@ -16,7 +16,7 @@ for group in "$@"; do
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
         sasl2-bin libsasl2-modules nftables iproute2 openssl mount util-linux procps" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
-    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server bzip2 procps" ;;
+    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server bzip2 procps linux-perf" ;;
     # libFuzzer is C++.
     fuzz) packages="$packages g++" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, bench, fuzz" >&2; exit 2 ;;

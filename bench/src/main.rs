@@ -14,7 +14,7 @@ mod splice;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 4] = ["components", "mail-speed", "mail-memory", "mail-bombs"];
+const SCENARIOS: [&str; 5] = ["components", "mail-speed", "mail-memory", "mail-bombs", "mail-profile"];
 
 fn main() -> ExitCode {
     match run() {
@@ -49,6 +49,7 @@ fn run() -> std::io::Result<()> {
             "mail-speed" => scenario::mail_speed::run(&directory)?,
             "mail-memory" => scenario::mail_memory::run(&directory)?,
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,
+            "mail-profile" => scenario::mail_profile::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

@@ -3,4 +3,5 @@
 pub mod components;
 pub mod mail_bombs;
 pub mod mail_memory;
+pub mod mail_profile;
 pub mod mail_speed;
