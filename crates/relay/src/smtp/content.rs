@@ -4,6 +4,7 @@
 use super::downstream::{Downstream, Over};
 use super::replies;
 use super::transfer::{Destination, Transfer};
+use crate::heading::Heading;
 use crate::quarantine::Copy;
 use crate::scratch::with_scratch;
 use crate::settings::Timeouts;
@@ -20,6 +21,8 @@ pub struct Incoming {
     pub transfer: Transfer,
     /// What is kept of it where it goes no further.
     pub copy: Copy,
+    /// What people know it by.
+    pub heading: Heading,
     bytes_max: u64,
     bytes: u64,
     refusal: Option<Reply>,
@@ -43,6 +46,7 @@ impl Incoming {
             inspection,
             transfer,
             copy,
+            heading: Heading::default(),
             bytes_max,
             bytes: 0,
             refusal: None,
@@ -120,6 +124,7 @@ impl Incoming {
     /// Inspects content and hands on what may leave.
     fn push(&mut self, mut content: &[u8], destination: &mut Destination) {
         self.bytes += content.len() as u64;
+        self.heading.push(content);
         if self.bytes > self.bytes_max {
             self.refuse(replies::too_long(self.bytes_max));
         }

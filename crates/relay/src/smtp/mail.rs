@@ -7,6 +7,7 @@ use super::session::Session;
 use super::transfer::{Destination, Transfer};
 use super::{replies, trace};
 use crate::events::{Action, Mail, Record};
+use crate::heading::Heading;
 use crate::quarantine::Copy;
 use lockgate_inspect::{HoldPlan, Judgement, Root};
 use lockgate_model::{Direction, Transaction, TransactionId, Verdict};
@@ -20,6 +21,15 @@ pub struct Begun {
     pub about: Transaction,
     /// Its content.
     pub incoming: Incoming,
+}
+
+/// What is written down of a mail.
+struct Ended<'a> {
+    about: &'a Transaction,
+    heading: &'a Heading,
+    judgement: &'a Judgement,
+    /// Received, and let go.
+    bytes: (u64, u64),
 }
 
 impl Session {
@@ -116,7 +126,7 @@ impl Session {
         begun.incoming.finish().await;
         let judgement = begun.incoming.inspection.judgement().clone();
         let refusal = begun.incoming.refusal().cloned();
-        let Incoming { mut inspection, transfer, copy, .. } = begun.incoming;
+        let Incoming { mut inspection, transfer, copy, heading, .. } = begun.incoming;
         let refusal = match refusal {
             Some(reply) => Some(reply),
             None => judged(&judgement, begun.about.id, copy).await,
@@ -137,7 +147,9 @@ impl Session {
         let action = action_for(&reply, &judgement, &destination);
         self.destination = Some(destination);
         self.destination_is(after);
-        self.note(&begun.about, &judgement, action, &reply.to_string(), (wire, released));
+        let ended =
+            Ended { about: &begun.about, heading: &heading, judgement: &judgement, bytes: (wire, released) };
+        self.note(&ended, action, &reply.to_string());
         self.envelope = None;
         if reply.is_completed() {
             self.order.accepted()
@@ -152,28 +164,29 @@ impl Session {
         if let Some(begun) = self.incoming.take() {
             let inspection = &begun.incoming.inspection;
             let bytes = (inspection.wire_bytes(), inspection.released_bytes());
-            self.note(&begun.about, &inspection.judgement().clone(), Action::Lost, "", bytes);
+            let (heading, judgement) = (&begun.incoming.heading, inspection.judgement());
+            self.note(&Ended { about: &begun.about, heading, judgement, bytes }, Action::Lost, "");
         }
     }
 
-    fn note(
-        &self,
-        about: &Transaction,
-        judgement: &Judgement,
-        action: Action,
-        reply: &str,
-        bytes: (u64, u64),
-    ) {
-        let helo = Some(self.client.helo.as_str());
+    fn note(&self, ended: &Ended<'_>, action: Action, reply: &str) {
+        let heading = ended.heading;
+        let mail = Mail {
+            helo: Some(self.client.helo.as_str()),
+            from: heading.from.as_deref(),
+            to: heading.to.as_deref(),
+            subject: heading.subject.as_deref(),
+            message_id: heading.message_id.as_deref(),
+        };
         self.events().verdict(&Record {
             flow: self.inspect.flow(),
-            about,
-            mail: Mail { helo, ..Mail::default() },
-            judgement,
+            about: ended.about,
+            mail,
+            judgement: ended.judgement,
             action,
             reply,
-            wire_bytes: bytes.0,
-            released_bytes: bytes.1,
+            wire_bytes: ended.bytes.0,
+            released_bytes: ended.bytes.1,
         });
     }
 }
