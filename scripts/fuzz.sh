@@ -48,7 +48,7 @@ cargo run --quiet --release -p lockgate-tests --bin fuzz-seeds -- fuzz/corpus
 
 [ "$seconds" = 0 ] || for target in $targets; do
     echo "fuzz: $target, $seconds s"
-    cargo +nightly fuzz run --fuzz-dir fuzz --sanitizer none "$target" "fuzz/corpus/$target" -- \
+    cargo +nightly fuzz run --fuzz-dir fuzz "$target" "fuzz/corpus/$target" -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
 done
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use lockgate_proto::pop3::command::Command;
-use lockgate_proto::pop3::exchange::{Exchange, Follows, Reads, Rules};
+use lockgate_proto::pop3::exchange::{Exchange, Follows, Reads, Rules, Turn};
 use lockgate_proto::pop3::receiver::{Frame, Receiver};
 use lockgate_proto::smtp::capabilities::Offer;
 
@@ -21,7 +21,9 @@ fn session<'a>(commands: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Ve
     let mut content = Vec::new();
     for mut chunk in chunks {
         loop {
-            speak(&mut exchange, &mut lines, &mut said);
+            if !speak(&mut exchange, &mut lines, &mut said) {
+                return said;
+            }
             answer(&mut exchange, &mut said);
             let step = receiver.step(chunk);
             chunk = &chunk[step.consumed..];
@@ -49,20 +51,25 @@ fn session<'a>(commands: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Ve
     said
 }
 
-fn speak(exchange: &mut Exchange, lines: &mut std::str::Lines<'_>, said: &mut Vec<String>) {
+/// What the client says, as far as it is read; `false` where the session is to be closed.
+fn speak(exchange: &mut Exchange, lines: &mut std::str::Lines<'_>, said: &mut Vec<String>) -> bool {
     answer(exchange, said);
     loop {
-        match exchange.reads() {
-            Reads::Commands => {
-                let Some(line) = lines.next() else { return };
+        let reads = exchange.reads();
+        if reads == Reads::Nothing {
+            return true;
+        }
+        let Some(line) = lines.next() else { return true };
+        let turn = match reads {
+            Reads::AuthLine => exchange.auth_line(line.as_bytes()),
+            _ => {
                 let _ = Command::parse(line.as_bytes());
-                said.push(format!("{:?}", exchange.line(line.as_bytes())));
+                exchange.line(line.as_bytes())
             }
-            Reads::AuthLine => {
-                let Some(line) = lines.next() else { return };
-                said.push(format!("{:?}", exchange.auth_line(line.as_bytes())));
-            }
-            Reads::Nothing => return,
+        };
+        said.push(format!("{turn:?}"));
+        if turn == Turn::Close {
+            return false;
         }
     }
 }
