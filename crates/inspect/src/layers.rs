@@ -38,6 +38,14 @@ pub const QUANTUM_NANOS: u64 = 1_000_000;
 const STEP_NANOS: u64 = 100;
 /// What the engines cost for each KiB, as an estimate for the same account.
 const ENGINES_NANOS_PER_KIB: u64 = 600;
+/// How many times dearer than estimated work is taken to be before it has been timed.
+const PACE_FIRST: u64 = 4;
+/// … and at most, so that a push always does something.
+const PACE_MAX: u64 = 4096;
+/// Estimated work below this is too little to be timed.
+const TIMED_NANOS_MIN: u64 = 1_000;
+/// The least that is inspected at once.
+const CHUNK_BYTES_MIN: usize = 4 << 10;
 /// How much of a name goes into a path.
 const LABEL_BYTES_MAX: usize = 255;
 
@@ -50,6 +58,10 @@ pub struct Layers {
     panel: Panel,
     parts_named: u32,
     quantum_nanos: u64,
+    /// What the last push did, by the estimates alone.
+    estimated_nanos: u64,
+    /// How many times dearer than the estimates work has been seen to be.
+    pace: u64,
     /// Of the chunk given last, how much was not worked through when the quantum was spent.
     chunk_rest: usize,
     is_exhausted: bool,
@@ -167,6 +179,8 @@ impl Layers {
             panel,
             parts_named: 1,
             quantum_nanos: 0,
+            estimated_nanos: 0,
+            pace: PACE_FIRST,
             chunk_rest: 0,
             is_exhausted: false,
         };
@@ -180,10 +194,11 @@ impl Layers {
     /// Works through a chunk for a quantum. What comes back is how much of the chunk is done with; where that is not all
     /// of it, the rest is given again.
     pub fn push(&mut self, chunk: &[u8], judge: &mut Judge) -> (usize, Ran) {
-        self.quantum_nanos = QUANTUM_NANOS;
+        self.begin_quantum();
         let chunk = if self.chunk_rest > 0 {
             chunk.get(..self.chunk_rest).unwrap_or(chunk)
         } else {
+            let chunk = chunk.get(..self.chunk_bytes()).unwrap_or(chunk);
             self.budget.receive(chunk.len());
             self.deliver(0, Region { source: Source::Chunk, start: 0, end: chunk.len() }, chunk, judge);
             chunk
@@ -196,7 +211,7 @@ impl Layers {
 
     /// The content has ended. Called again while it is busy.
     pub fn finish(&mut self, judge: &mut Judge) -> Ran {
-        self.quantum_nanos = QUANTUM_NANOS;
+        self.begin_quantum();
         let Some(root) = self.stack.first_mut() else { return Ran::Through };
         root.is_ended = true;
         let root_path = Arc::clone(&root.part.path);
@@ -205,6 +220,27 @@ impl Layers {
             self.panel.finish(&root_path, judge);
         }
         ran
+    }
+
+    /// How long the last push or finish really took. Signatures and content decide that together, so the estimates are
+    /// corrected by it: a slow pair is worked on in smaller pieces, and others run in between.
+    pub fn took(&mut self, nanos: u64) {
+        if self.estimated_nanos < TIMED_NANOS_MIN {
+            return;
+        }
+        let seen = nanos.div_ceil(self.estimated_nanos).clamp(1, PACE_MAX);
+        // By steps, since a single slow push may only have been interrupted.
+        self.pace = if seen > self.pace { seen.min(4 * self.pace) } else { seen.max(self.pace / 2) };
+    }
+
+    fn begin_quantum(&mut self) {
+        (self.quantum_nanos, self.estimated_nanos) = (QUANTUM_NANOS, 0);
+    }
+
+    /// How much is inspected at once: at the pace seen, no more than a quantum.
+    fn chunk_bytes(&self) -> usize {
+        let kib = QUANTUM_NANOS / (ENGINES_NANOS_PER_KIB * self.pace);
+        usize::try_from(kib << 10).unwrap_or(usize::MAX).max(CHUNK_BYTES_MIN)
     }
 
     /// What has been used of the limits.
@@ -242,13 +278,14 @@ impl Layers {
         let mut output = layer.output.take().unwrap_or_else(Scratch::take);
         let (region, more) = self.input_of(level);
         let input = self.resolve(region, chunk);
-        let step = decoder.step(input, more, output.bytes_mut());
+        let room = self.chunk_bytes().min(crate::scratch::SCRATCH_BYTES);
+        let step = decoder.step(input, more, &mut output.bytes_mut()[..room]);
         let needs_input = step.event == Event::NeedInput;
         // A decoder that says it needs input has used all of it; taking its word for it keeps the loop finite.
         let consumed = if needs_input { input.len() } else { step.consumed.min(input.len()) };
         let given = if let Event::Output(length) = step.event { length } else { 0 };
         self.account((consumed + given) as u64, u64::from(decoder.nanos_per_kib()));
-        self.quantum_nanos = self.quantum_nanos.saturating_sub(decoder.worked_nanos());
+        self.spend(decoder.worked_nanos());
         self.consume(level, region.source, consumed);
         let layer = &mut self.stack[level];
         layer.reading = Reading::Decoding(decoder);
@@ -449,8 +486,12 @@ impl Layers {
     }
 
     fn account(&mut self, bytes: u64, nanos_per_kib: u64) {
-        let nanos = STEP_NANOS + bytes * nanos_per_kib / 1024;
-        self.quantum_nanos = self.quantum_nanos.saturating_sub(nanos);
+        self.spend(STEP_NANOS + bytes * nanos_per_kib / 1024);
+    }
+
+    fn spend(&mut self, nanos: u64) {
+        self.estimated_nanos += nanos;
+        self.quantum_nanos = self.quantum_nanos.saturating_sub(nanos.saturating_mul(self.pace));
     }
 
     /// The quantum is spent: how much of the chunk no layer needs any more. What is left will be given again.

@@ -135,7 +135,15 @@ impl Inspection {
         self.wire_bytes += consumed as u64;
         self.stop_if_refused();
         let released = self.hold.take(&chunk[..consumed]);
-        Pushed { consumed, released, progress: ran.into() }
+        let progress = if consumed < chunk.len() { Progress::Busy } else { ran.into() };
+        Pushed { consumed, released, progress }
+    }
+
+    /// How long the last push or finish took, by the caller's clock: the next ones take smaller pieces where it was long.
+    pub fn took(&mut self, nanos: u64) {
+        if let Some(layers) = &mut self.layers {
+            layers.took(nanos);
+        }
     }
 
     /// The content has ended. While it is `Busy`, call again; then the judgement stands.
@@ -215,6 +223,72 @@ impl From<Ran> for Progress {
         match ran {
             Ran::Through => Self::Through,
             Ran::Busy => Self::Busy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockgate_model::{Direction, Protocol, TransactionId};
+
+    fn inspection() -> Inspection {
+        let generation = Generation {
+            number: 1,
+            databases: Vec::new(),
+            policy: Arc::new(Policy::default()),
+            limits: Arc::new(Limits::default()),
+        };
+        let pools = Pools { hold: Pool::new(1 << 20), parts: Pool::new(1 << 20) };
+        let address = ([127, 0, 0, 1], 25).into();
+        let listener = String::new();
+        let flow = Flow { id: 1, protocol: Protocol::File, client: address, server: address, listener };
+        let mut session = Session::open(Arc::new(generation), &pools, flow);
+        let about = Transaction {
+            id: TransactionId(1),
+            direction: Direction::ToServer,
+            group: String::new(),
+            sender: None,
+            recipients: Vec::new(),
+            name: None,
+        };
+        let group = Arc::clone(session.group_for(None));
+        session.begin(&about, group, Root::File, HoldPlan::Head { hold_bytes: 0 })
+    }
+
+    #[test]
+    fn what_takes_long_is_worked_on_in_small_pieces_until_it_is_fast_again() {
+        let content = [b'x'; 65_536];
+        let mut inspection = inspection();
+        for _ in 0..64 {
+            inspection.push(&content);
+            inspection.took(1_000_000_000);
+        }
+        let slow = inspection.push(&content);
+        assert!(slow.consumed <= 4096 && slow.progress == Progress::Busy, "{}", slow.consumed);
+        for _ in 0..20 {
+            inspection.push(&content);
+            inspection.took(1);
+        }
+        let fast = inspection.push(&content);
+        assert_eq!((fast.consumed, fast.progress), (65_536, Progress::Through));
+    }
+
+    #[test]
+    fn content_is_released_whole_whatever_the_pace() {
+        let content: Vec<u8> = (0..300_000u32).map(|i| (i % 251) as u8).collect();
+        for nanos in [1, 100_000, 1_000_000_000] {
+            let (mut inspection, mut out) = (inspection(), Vec::new());
+            let mut rest = content.as_slice();
+            while !rest.is_empty() {
+                let pushed = inspection.push(rest);
+                rest = &rest[pushed.consumed..];
+                pushed.released.slices().for_each(|slice| out.extend_from_slice(slice));
+                inspection.took(nanos);
+            }
+            while inspection.finish() == Progress::Busy {}
+            inspection.release(b"").slices().for_each(|slice| out.extend_from_slice(slice));
+            assert!(out == content, "{nanos}");
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod events;
 pub mod heading;
 pub mod listener;
 pub mod maildir;
+mod paced;
 pub mod pop3;
 mod proxy_header;
 pub mod quarantine;

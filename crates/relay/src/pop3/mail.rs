@@ -4,6 +4,7 @@
 use super::notice;
 use crate::events::{self, Action, Record};
 use crate::heading::Heading;
+use crate::paced;
 use crate::quarantine::{Copy, is_used_by};
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -161,7 +162,7 @@ impl Mail {
 
     fn inspect(&mut self, mut content: &[u8], client: &mut Stream, hostname: &str) -> io::Result<()> {
         loop {
-            let pushed = self.inspection.push(content);
+            let pushed = paced::push(&mut self.inspection, content);
             if let Kept::Open(copy) = &mut self.copy {
                 copy.write(&content[..pushed.consumed]);
             }
@@ -192,7 +193,7 @@ impl Mail {
             self.progress = Progress::Through;
             return Ok(Outcome::Complete);
         }
-        if !self.backlog.is_empty() || self.inspection.finish() == Progress::Busy {
+        if !self.backlog.is_empty() || paced::finish(&mut self.inspection) == Progress::Busy {
             return Ok(Outcome::More);
         }
         self.progress = Progress::Through;

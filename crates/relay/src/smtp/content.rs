@@ -5,6 +5,7 @@ use super::downstream::{Downstream, Over};
 use super::replies;
 use super::transfer::{Destination, Transfer};
 use crate::heading::Heading;
+use crate::paced;
 use crate::quarantine::Copy;
 use crate::scratch::with_scratch;
 use crate::settings::Timeouts;
@@ -85,7 +86,7 @@ impl Incoming {
 
     /// All content has come: waits until it is inspected.
     pub async fn finish(&mut self) {
-        while self.refusal().is_none() && self.inspection.finish() == Progress::Busy {
+        while self.refusal().is_none() && paced::finish(&mut self.inspection) == Progress::Busy {
             turn::quantum(|| ()).await;
         }
     }
@@ -130,7 +131,7 @@ impl Incoming {
         }
         self.copy.write(content);
         while self.refusal.is_none() {
-            let pushed = self.inspection.push(content);
+            let pushed = paced::push(&mut self.inspection, content);
             content = &content[pushed.consumed..];
             self.transfer.write(pushed.released, destination);
             self.progress = pushed.progress;
@@ -149,7 +150,7 @@ impl Incoming {
         while self.progress == Progress::Busy {
             turn::quantum(|| {
                 let backlog = std::mem::take(&mut self.backlog);
-                let pushed = self.inspection.push(&backlog);
+                let pushed = paced::push(&mut self.inspection, &backlog);
                 let consumed = pushed.consumed;
                 self.transfer.write(pushed.released, destination);
                 self.progress = pushed.progress;
