@@ -31,7 +31,7 @@ pub fn cut(input: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
 
 /// What a decoder may take besides its own few hundred bytes.
 pub fn means() -> Means {
-    Means { pool: Pool::new(64 << 20), part_held_bytes_max: 8 << 20 }
+    Means { pool: Pool::new(64 << 20) }
 }
 
 /// A decoder says the same of an input whole and in pieces.

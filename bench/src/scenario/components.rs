@@ -77,7 +77,7 @@ pub fn run() -> std::io::Result<()> {
 }
 
 fn decoder_for(file_type: FileType) -> Option<Box<dyn Decoder>> {
-    let means = Means { pool: Pool::new(64 << 20), part_held_bytes_max: 8 << 20 };
+    let means = Means { pool: Pool::new(64 << 20) };
     lockgate_content::open(file_type, &means).ok().flatten()
 }
 

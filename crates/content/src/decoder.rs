@@ -97,8 +97,6 @@ pub const SCRATCH_BYTES_MIN: usize = 4096;
 /// What decoders may take besides their own few hundred bytes.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// The process-wide budget that held bytes and large decoder states are drawn from.
+    /// The transaction's share of the process-wide budget, which held bytes and large decoder states are drawn from.
     pub pool: Arc<Pool>,
-    /// How much of one part may be held.
-    pub part_held_bytes_max: u64,
 }

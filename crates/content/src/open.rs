@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn no_container_is_passed_over() {
-        let means = Means { pool: Pool::new(1 << 20), part_held_bytes_max: 1 << 20 };
+        let means = Means { pool: Pool::new(1 << 20) };
         for file_type in FileType::ALL {
             let is_unread = matches!(open(*file_type, &means), Ok(None));
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());

@@ -86,7 +86,8 @@ impl Hold {
             HoldPlan::HeadAndTail { hold_bytes, tail_bytes } => (hold_bytes, tail_bytes),
         };
         if !self.is_streaming {
-            let fits = self.held_bytes + chunk.len() <= hold_bytes && self.grant.grow(chunk.len() as u64);
+            let fits =
+                self.held_bytes + chunk.len() <= hold_bytes && self.grant.grow(chunk.len() as u64).is_ok();
             if fits {
                 self.keep(chunk);
                 return Released::default();

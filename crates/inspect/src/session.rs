@@ -111,8 +111,7 @@ impl Session {
             self.engines.iter_mut().map(|(engine, wants, flow)| (*engine, *wants, flow.open(about)));
         let panel = Panel::new(scanners);
         let limits = &self.generation.limits;
-        let means =
-            Means { pool: Arc::clone(&self.pools.parts), part_held_bytes_max: limits.part_held_bytes_max };
+        let means = Means { pool: self.pools.parts.share(limits) };
         let mut judge = Judge::new(group);
         let layers = Layers::open(root, Budget::new(Arc::clone(limits)), means, panel, &mut judge);
         let hold = Hold::new(plan, &self.pools.hold);

@@ -104,17 +104,26 @@ impl Budget {
     }
 }
 
-/// Bytes that the whole process may hold; taken as [`Grant`]s, which give back when they are dropped.
+/// Bytes that may be held, by the whole process or by one transaction as a share of that; taken as [`Grant`]s, which give
+/// back when they are dropped.
 #[derive(Debug)]
 pub struct Pool {
     bytes_max: u64,
     bytes_taken: AtomicU64,
+    /// What this is a share of, and how much one part may take of it.
+    whole: Option<(Arc<Self>, u64)>,
 }
 
 impl Pool {
-    /// A pool of so many bytes.
+    /// A pool of so many bytes, for the whole process.
     pub fn new(bytes_max: u64) -> Arc<Self> {
-        Arc::new(Self { bytes_max, bytes_taken: AtomicU64::new(0) })
+        Arc::new(Self { bytes_max, bytes_taken: AtomicU64::new(0), whole: None })
+    }
+
+    /// One transaction's share: what it takes is taken from the whole, too.
+    pub fn share(self: &Arc<Self>, limits: &Limits) -> Arc<Self> {
+        let whole = Some((Arc::clone(self), limits.part_held_bytes_max));
+        Arc::new(Self { bytes_max: limits.held_bytes_max, bytes_taken: AtomicU64::new(0), whole })
     }
 
     /// An empty grant, to be grown.
@@ -132,12 +141,27 @@ impl Pool {
         self.bytes_max
     }
 
-    fn take(&self, bytes: u64) -> bool {
-        self.bytes_taken
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
-                taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max)
-            })
-            .is_ok()
+    fn take(&self, bytes: u64) -> Result<(), Reason> {
+        let within = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max);
+        let taken = self.bytes_taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);
+        match (&self.whole, taken) {
+            (None, Ok(_)) => Ok(()),
+            // A transaction that wants too much is to blame itself; a process that has no more is not.
+            (None, Err(_)) => Err(Reason::Budget),
+            (Some(_), Err(_)) => Err(Reason::Held),
+            (Some((whole, _)), Ok(_)) => whole.take(bytes).inspect_err(|_| self.give_back_own(bytes)),
+        }
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.give_back_own(bytes);
+        if let Some((whole, _)) = &self.whole {
+            whole.give_back(bytes);
+        }
+    }
+
+    fn give_back_own(&self, bytes: u64) {
+        self.bytes_taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -149,14 +173,20 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Takes more from the pool; `false` and nothing taken where it is spent.
-    #[must_use]
-    pub fn grow(&mut self, bytes: u64) -> bool {
-        let granted = self.pool.take(bytes);
-        if granted {
-            self.bytes += bytes;
+    /// Takes more from the pool, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::Held`] where the part or its transaction would hold more than it may, [`Reason::Budget`] where the
+    /// process has no more.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), Reason> {
+        let part_max = self.pool.whole.as_ref().map_or(u64::MAX, |(_, part_max)| *part_max);
+        if self.bytes.saturating_add(bytes) > part_max {
+            return Err(Reason::Held);
         }
-        granted
+        self.pool.take(bytes)?;
+        self.bytes += bytes;
+        Ok(())
     }
 
     /// How many bytes are granted.
@@ -166,7 +196,7 @@ impl Grant {
 
     /// Gives all of it back.
     pub fn clear(&mut self) {
-        self.pool.bytes_taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.pool.give_back(self.bytes);
         self.bytes = 0;
     }
 }
@@ -185,15 +215,34 @@ mod tests {
     fn a_grant_gives_back() {
         let pool = Pool::new(100);
         let mut a = pool.grant();
-        assert!(a.grow(60));
+        assert_eq!(a.grow(60), Ok(()));
         let mut b = pool.grant();
-        assert!(!b.grow(41));
-        assert!(b.grow(40));
+        assert_eq!(b.grow(41), Err(Reason::Budget));
+        assert_eq!(b.grow(40), Ok(()));
         drop(a);
-        assert!(b.grow(60));
+        assert_eq!(b.grow(60), Ok(()));
         assert_eq!(pool.bytes_taken(), 100);
         drop(b);
         assert_eq!(pool.bytes_taken(), 0);
+    }
+
+    #[test]
+    fn who_holds_too_much_is_told_whose_limit_it_is() {
+        let whole = Pool::new(100);
+        let limits = Limits { part_held_bytes_max: 30, held_bytes_max: 50, ..Limits::default() };
+        let share = whole.share(&limits);
+        let (mut a, mut b) = (share.grant(), share.grant());
+        assert_eq!(a.grow(31), Err(Reason::Held), "the part");
+        assert_eq!(a.grow(30), Ok(()));
+        assert_eq!(b.grow(21), Err(Reason::Held), "the transaction");
+        assert_eq!(b.grow(20), Ok(()));
+        let mut other = whole.share(&limits).grant();
+        let mut others = whole.grant();
+        assert_eq!(others.grow(45), Ok(()));
+        assert_eq!(other.grow(10), Err(Reason::Budget), "the process");
+        drop((a, b));
+        assert_eq!((share.bytes_taken(), whole.bytes_taken()), (0, 45));
+        assert_eq!(other.grow(10), Ok(()));
     }
 
     #[test]

@@ -39,10 +39,11 @@ pub(super) struct Bunzip {
 }
 
 impl Bunzip {
-    /// `None` where the pool is spent.
-    pub(super) fn new(pool: &Arc<Pool>) -> Option<Self> {
+    /// An error where the pool gives no more.
+    pub(super) fn new(pool: &Arc<Pool>) -> Result<Self, Reason> {
         let mut grant = pool.grant();
-        grant.grow(STREAM_BYTES).then(|| Self { stream: Stream::new(pool.grant()), _grant: grant })
+        grant.grow(STREAM_BYTES)?;
+        Ok(Self { stream: Stream::new(pool.grant()), _grant: grant })
     }
 }
 
@@ -71,10 +72,13 @@ impl Bzip2Decoder {
     }
 
     fn stream(&mut self, input: &[u8], scratch: &mut [u8]) -> Step {
-        if self.bunzip.is_none() {
-            self.bunzip = Bunzip::new(&self.pool);
-        }
-        let Some(Bunzip { stream, .. }) = &mut self.bunzip else { return self.stop(0, Reason::Budget) };
+        let stream = match &mut self.bunzip {
+            Some(bunzip) => &mut bunzip.stream,
+            empty => match Bunzip::new(&self.pool) {
+                Ok(bunzip) => &mut empty.insert(bunzip).stream,
+                Err(reason) => return self.stop(0, reason),
+            },
+        };
         let is_at_header = stream.is_at_header();
         if !is_at_header && !self.is_open {
             self.is_open = true;

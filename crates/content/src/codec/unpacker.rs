@@ -3,7 +3,7 @@
 use super::bzip2::Bunzip;
 use super::inflate::{self, Inflater};
 use super::{Outcome, Run};
-use lockgate_model::{Pool, Reason};
+use lockgate_model::Pool;
 use std::sync::Arc;
 
 /// How an entry is packed.
@@ -60,13 +60,14 @@ impl Unpacker {
         if self.packing == Packing::Deflate {
             return self.inflater.run(input, output);
         }
-        if self.bunzip.is_none() {
-            self.bunzip = Bunzip::new(&self.pool).map(Box::new);
-        }
-        match &mut self.bunzip {
-            Some(bunzip) => bunzip.stream.run(input, output),
-            None => Run { used: 0, made: 0, outcome: Outcome::Failed(Reason::Budget) },
-        }
+        let bunzip = match &mut self.bunzip {
+            Some(bunzip) => bunzip,
+            empty => match Bunzip::new(&self.pool) {
+                Ok(bunzip) => empty.insert(Box::new(bunzip)),
+                Err(reason) => return Run { used: 0, made: 0, outcome: Outcome::Failed(reason) },
+            },
+        };
+        bunzip.stream.run(input, output)
     }
 
     /// As [`Decoder::nanos_per_kib`](crate::Decoder::nanos_per_kib).

@@ -144,9 +144,7 @@ impl Block {
         }
         let room = (self.places.capacity() * 2).max(length).max(ROOM_MIN).min(self.length_max);
         let more = room - self.places.capacity();
-        if !self.grant.grow((more * size_of::<u32>()) as u64) {
-            return Err(Reason::Budget);
-        }
+        self.grant.grow((more * size_of::<u32>()) as u64)?;
         self.places.reserve_exact(room - self.places.len());
         Ok(())
     }
