@@ -29,7 +29,7 @@ run:
 test: lint unit end-to-end
 
 unit:
-	@scripts/install.sh build
+	@scripts/install.sh build test
 	$(CARGO) test --workspace --exclude lockgate-tests
 
 end-to-end:
