@@ -14,11 +14,11 @@ for group in "$@"; do
     run) packages="$packages swaks" ;;
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
-        sasl2-bin libsasl2-modules nftables iproute2 openssl mount util-linux procps" ;;
+        nftables iproute2 openssl bzip2 mount util-linux procps" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server bzip2 procps linux-perf" ;;
-    # libFuzzer is C++.
-    fuzz) packages="$packages g++" ;;
+    # libFuzzer is C++; the other programs make the seeds.
+    fuzz) packages="$packages g++ bzip2 zip tar gzip" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, bench, fuzz" >&2; exit 2 ;;
     esac
 done
