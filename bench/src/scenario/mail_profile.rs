@@ -5,6 +5,7 @@ use crate::gateway::Gateway;
 use crate::load;
 use crate::mail::{self, Mail};
 use crate::peers::local;
+use crate::process::exact_processor_ms;
 use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::sink::{self, Offers};
@@ -28,7 +29,7 @@ fn profile(mail: &Mail, directory: &Path) -> std::io::Result<()> {
     let signatures = mail::random_signatures(SIGNATURES);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let samples = directory.join("perf.data");
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+    let (rate, processor_ms) = tokio::task::LocalSet::new().block_on(&runtime, async {
         let sink = local(25096);
         let arrivals = sink::open(sink, Offers::Data, 256 << 10).await?;
         let gateway = Gateway::start(&directory.join("lockgate"), &signatures, sink, "", "")?;
@@ -37,9 +38,14 @@ fn profile(mail: &Mail, directory: &Path) -> std::io::Result<()> {
         let perf = perf.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut perf =
             perf.map_err(|_| std::io::Error::other("perf is not there; install linux-perf for the profile"))?;
+        let before = exact_processor_ms(gateway.pid);
         let outcome = load::run(gateway.address, mail, 0, MAILS, CLIENTS, &arrivals).await;
+        let processor_ms = (exact_processor_ms(gateway.pid) - before) / MAILS as f64;
         crate::peers::stop(&mut perf);
-        outcome.errors.first().map_or(Ok(()), |error| Err(std::io::Error::other(error.clone())))
+        match outcome.errors.first() {
+            None => Ok((outcome.rate(), processor_ms)),
+            Some(error) => Err(std::io::Error::other(error.clone())),
+        }
     })?;
     let report = Command::new("perf")
         .args([
@@ -54,8 +60,13 @@ fn profile(mail: &Mail, directory: &Path) -> std::io::Result<()> {
         ])
         .arg(&samples)
         .output()?;
-    let mut table =
-        Table::new(&format!("{} mail: where the processor time goes", mail.name), &["function", "percent"]);
+    let mut table = Table::new(
+        &format!(
+            "{} mail: where {processor_ms:.2} ms of processor time go, at {rate:.0} a second",
+            mail.name
+        ),
+        &["function", "percent"],
+    );
     for line in String::from_utf8_lossy(&report.stdout).lines().filter(|line| line.contains('%')) {
         if let Some((percent, symbol)) = line.trim().split_once('%') {
             let kernel = if symbol.contains("[k]") { "kernel: " } else { "" };
