@@ -62,6 +62,7 @@ pub struct Layers {
     estimated_nanos: u64,
     /// How many times dearer than the estimates work has been seen to be.
     pace: u64,
+    was_slow: bool,
     /// Of the chunk given last, how much was not worked through when the quantum was spent.
     chunk_rest: usize,
     is_exhausted: bool,
@@ -181,6 +182,7 @@ impl Layers {
             quantum_nanos: 0,
             estimated_nanos: 0,
             pace: PACE_FIRST,
+            was_slow: false,
             chunk_rest: 0,
             is_exhausted: false,
         };
@@ -229,8 +231,14 @@ impl Layers {
             return;
         }
         let seen = nanos.div_ceil(self.estimated_nanos).clamp(1, PACE_MAX);
-        // By steps, since a single slow push may only have been interrupted.
-        self.pace = if seen > self.pace { seen.min(4 * self.pace) } else { seen.max(self.pace / 2) };
+        let is_slow = seen > self.pace;
+        if !is_slow {
+            self.pace = seen.max(self.pace / 2);
+        } else if self.was_slow {
+            self.pace = seen.min(4 * self.pace);
+        }
+        // A single slow push has mostly been interrupted by another program; two in a row are slow themselves.
+        self.was_slow = is_slow;
     }
 
     fn begin_quantum(&mut self) {

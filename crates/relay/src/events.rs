@@ -13,7 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant, SystemTime};
 pub struct Events {
     queue: Option<SyncSender<Message>>,
     dropped: Arc<AtomicU64>,
+    /// Whether EVE lines go anywhere: those that do not are not even made.
+    has_readers: Arc<AtomicBool>,
 }
 
 /// What the writer is told.
@@ -40,13 +42,14 @@ enum Message {
 impl Events {
     /// Nothing is written: for tests, and for those who do not serve.
     pub fn nowhere() -> Self {
-        Self { queue: None, dropped: Arc::default() }
+        Self { queue: None, dropped: Arc::default(), has_readers: Arc::default() }
     }
 
     /// Opens where events go and starts the writer.
     pub fn open(to: &EventsTo, waiting_max: usize) -> io::Result<Self> {
         let (queue, messages) = sync_channel(waiting_max);
-        let events = Self { queue: Some(queue), dropped: Arc::default() };
+        let has_readers = Arc::new(AtomicBool::new(*to != EventsTo::Nowhere));
+        let events = Self { queue: Some(queue), dropped: Arc::default(), has_readers };
         let writer = Writer::new(open_sink(to)?, Arc::clone(&events.dropped));
         std::thread::Builder::new().name("events".into()).spawn(move || writer.run(&messages))?;
         Ok(events)
@@ -58,9 +61,10 @@ impl Events {
         if self.queue.is_none() {
             return;
         }
-        let now = SystemTime::now();
-        for line in record.eve(now) {
-            self.send(Message::Eve(line));
+        if self.has_readers.load(Ordering::Relaxed) {
+            for line in record.eve(SystemTime::now()) {
+                self.send(Message::Eve(line));
+            }
         }
         if let Some(line) = record.log() {
             self.log(&line);
@@ -86,6 +90,7 @@ impl Events {
 
     /// Opens where events go anew: after log rotation, or because the configuration has changed.
     pub fn reopen(&self, to: &EventsTo) {
+        self.has_readers.store(*to != EventsTo::Nowhere, Ordering::Relaxed);
         self.send(Message::Reopen(to.clone()));
     }
 
