@@ -164,7 +164,7 @@ fn a_full_queue_drops_and_counts_and_says_so() {
     let scratch = Scratch::new("overflow");
     let path = scratch.0.join("eve.json");
     let (queue, messages) = sync_channel(3);
-    let events = Events { queue: Some(queue), dropped: Arc::default() };
+    let events = Events { queue: Some(queue), dropped: Arc::default(), has_readers: Arc::new(true.into()) };
     for _ in 0..5 {
         events.send(Message::Eve("{}".into()));
     }
