@@ -1,7 +1,7 @@
 //! What the client is told, in words: every reply of the proxy's own. Rule: each says what to do.
 
 use lockgate_inspect::Judgement;
-use lockgate_model::{Blame, Class, TransactionId, Verdict};
+use lockgate_model::{Class, TransactionId, Verdict};
 use lockgate_proto::line_ends::Refusal;
 use lockgate_proto::smtp::Reply;
 
@@ -111,13 +111,5 @@ fn because(judgement: &Judgement) -> String {
     match judgement.incomplete.iter().find(|i| i.reason.is_ours() == judgement.is_ours) {
         Some(incomplete) => format!("{} could not be inspected ({})", incomplete.part, incomplete.reason),
         None => String::from("policy"),
-    }
-}
-
-/// Whose fault a reply is, for the log.
-pub fn blame(reply: &Reply) -> Blame {
-    match reply.code() {
-        421 | 451 | 452 => Blame::Ours,
-        _ => Blame::Downstream,
     }
 }
