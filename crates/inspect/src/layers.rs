@@ -38,8 +38,9 @@ pub const QUANTUM_NANOS: u64 = 1_000_000;
 const STEP_NANOS: u64 = 100;
 /// What the engines cost for each KiB, as an estimate for the same account.
 const ENGINES_NANOS_PER_KIB: u64 = 600;
-/// How many times dearer than estimated work is taken to be before it has been timed.
-const PACE_FIRST: u64 = 4;
+/// How many times dearer than estimated work is taken to be before it has been timed: a mail that waits for its turn
+/// keeps its buffers, so none waits without need.
+const PACE_FIRST: u64 = 1;
 /// … and at most, so that a push always does something.
 const PACE_MAX: u64 = 4096;
 /// Estimated work below this is too little to be timed.
