@@ -1,10 +1,11 @@
 //! Dovecot with a configuration of the test's own: POP3, and passwords for Postfix. Rule: the system's own is not touched.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::namespace::Namespace;
 use crate::process::{Running, run};
 use crate::temporary::Directory;
 use crate::wait;
@@ -29,8 +30,17 @@ pub struct Dovecot {
 impl Dovecot {
     /// Starts one.
     pub fn start() -> Self {
+        Self::start_on(None, wait::free_address())
+    }
+
+    /// Starts one on port 110 of a namespace.
+    pub fn start_within(namespace: &Namespace) -> Self {
+        Self::start_on(Some(namespace), SocketAddr::from((Ipv4Addr::UNSPECIFIED, 110)))
+    }
+
+    fn start_on(namespace: Option<&Namespace>, pop3: SocketAddr) -> Self {
         let directory = Directory::new("dovecot");
-        let (pop3, auth) = (wait::free_address(), wait::free_address());
+        let auth = wait::free_address();
         let certificate = certificate(directory.path());
         for name in ["mail/new", "mail/cur", "mail/tmp", "run", "state"] {
             fs::create_dir_all(directory.join(name)).expect("a directory can be made");
@@ -40,15 +50,21 @@ impl Dovecot {
         directory.write("users", format!("{USER}:{{PLAIN}}{PASSWORD}\n"));
         let configuration = CONFIGURATION
             .replace("DIRECTORY", &directory.path().display().to_string())
+            .replace("POP3_ADDRESS", &pop3.ip().to_string())
             .replace("POP3_PORT", &pop3.port().to_string())
             .replace("AUTH_PORT", &auth.port().to_string())
             .replace("UID", &user.to_string())
             .replace("GID", &group.to_string());
         let file = directory.write("dovecot.conf", configuration);
-        let mut command = Command::new("dovecot");
+        let mut command =
+            namespace.map_or_else(|| Command::new("dovecot"), |within| within.command("dovecot"));
         let running = Running::start(command.arg("-F").arg("-c").arg(file), &directory.join("output"));
-        wait::until_listening(pop3);
-        wait::until_listening(auth);
+        for address in [pop3, auth] {
+            match namespace {
+                Some(namespace) => namespace.until_listening(address.port()),
+                None => wait::until_listening(address),
+            }
+        }
         Self { pop3, auth, certificate, running: Some(running), directory }
     }
 
@@ -75,6 +91,11 @@ impl Dovecot {
     /// What it has logged.
     pub fn log(&self) -> String {
         fs::read_to_string(self.directory.join("log")).unwrap_or_default()
+    }
+
+    /// Waits for a line of its log that holds all of these.
+    pub fn until_logged(&self, words: &[&str]) -> String {
+        wait::until_line(|| self.log(), words)
     }
 }
 
@@ -105,7 +126,7 @@ base_dir = DIRECTORY/run
 state_dir = DIRECTORY/state
 log_path = DIRECTORY/log
 protocols = pop3
-listen = 127.0.0.1
+listen = POP3_ADDRESS
 mail_location = maildir:DIRECTORY/mail
 first_valid_uid = 1
 disable_plaintext_auth = no

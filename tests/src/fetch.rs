@@ -1,12 +1,13 @@
 //! Clients that fetch mail by POP3: mpop and fetchmail. Rule: they add nothing, so what arrives is what was sent.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 use crate::dovecot::{PASSWORD, USER};
+use crate::namespace::Namespace;
 use crate::process::{outcome, printed_by};
 use crate::temporary::{Directory, delivered};
 
@@ -32,6 +33,30 @@ pub struct Fetched {
 
 /// Fetches and deletes everything with mpop, pipelining its commands.
 pub fn mpop(server: SocketAddr, security: Security<'_>) -> Fetched {
+    mpop_with(Command::new("mpop"), server, security)
+}
+
+/// The same in clear from within a namespace.
+pub fn mpop_within(namespace: &Namespace, server: SocketAddr) -> Fetched {
+    mpop_with(namespace.command("mpop"), server, Security::Clear)
+}
+
+/// Fetches and deletes everything with fetchmail.
+pub fn fetchmail(server: SocketAddr, security: Security<'_>) -> Fetched {
+    fetchmail_with(Command::new("fetchmail"), server, security)
+}
+
+/// The same in clear from within a namespace.
+pub fn fetchmail_within(namespace: &Namespace, server: SocketAddr) -> Fetched {
+    fetchmail_with(namespace.command("fetchmail"), server, Security::Clear)
+}
+
+/// TLS names are checked, so a server on this machine is called by the name in its certificate.
+fn host(server: IpAddr) -> String {
+    if server.is_loopback() { String::from("localhost") } else { server.to_string() }
+}
+
+fn mpop_with(mut command: Command, server: SocketAddr, security: Security<'_>) -> Fetched {
     let directory = Directory::new("mpop");
     for name in ["mail/new", "mail/cur", "mail/tmp"] {
         fs::create_dir_all(directory.join(name)).expect("a directory can be made");
@@ -42,16 +67,16 @@ pub fn mpop(server: SocketAddr, security: Security<'_>) -> Fetched {
             format!("tls on\ntls_starttls on\ntls_trust_file {}\n", certificate.display())
         }
     };
-    // TLS names are checked, so the server is called by the name in its certificate.
     let configuration = format!(
-        "account test\nhost localhost\nport {}\nuser {USER}\npassword {PASSWORD}\nauth user\npipelining on\n{tls}\
+        "account test\nhost {}\nport {}\nuser {USER}\npassword {PASSWORD}\nauth user\npipelining on\n{tls}\
          uidls_file {}\ndelivery maildir {}\nreceived_header off\nkeep off\n",
+        host(server.ip()),
         server.port(),
         directory.join("uidls").display(),
         directory.join("mail").display(),
     );
     let file = secret(&directory, "mpoprc", &configuration);
-    let output = outcome(Command::new("mpop").arg("-C").arg(file).arg("test"));
+    let output = outcome(command.arg("-C").arg(file).arg("test"));
     Fetched {
         status: output.status.code().unwrap_or(-1),
         printed: printed_by(&output),
@@ -59,8 +84,7 @@ pub fn mpop(server: SocketAddr, security: Security<'_>) -> Fetched {
     }
 }
 
-/// Fetches and deletes everything with fetchmail.
-pub fn fetchmail(server: SocketAddr, security: Security<'_>) -> Fetched {
+fn fetchmail_with(mut command: Command, server: SocketAddr, security: Security<'_>) -> Fetched {
     let directory = Directory::new("fetchmail");
     let tls = match security {
         Security::Clear => String::from("sslproto \"\""),
@@ -73,13 +97,13 @@ pub fn fetchmail(server: SocketAddr, security: Security<'_>) -> Fetched {
     let agent = directory
         .write("deliver", format!("cd {}/mail/new && cat > $(ls | wc -l).eml\n", directory.path().display()));
     let configuration = format!(
-        "set no bouncemail\nset invisible\npoll localhost protocol pop3 port {} timeout 60\n\
+        "set no bouncemail\nset invisible\npoll {} protocol pop3 port {} timeout 60\n\
          user \"{USER}\" password \"{PASSWORD}\" {tls} fetchall no keep no rewrite mda \"sh {}\"\n",
+        host(server.ip()),
         server.port(),
         agent.display(),
     );
     let file = secret(&directory, "fetchmailrc", &configuration);
-    let mut command = Command::new("fetchmail");
     command.env("FETCHMAILHOME", directory.path()).env("HOME", directory.path());
     let output = outcome(
         command

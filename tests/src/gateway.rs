@@ -28,12 +28,27 @@ impl Gateway {
 
     /// One SMTP listener on port 2525 of all addresses of a namespace.
     pub fn smtp_within(namespace: &Namespace, next_hop: &str, listener_lines: &str) -> Self {
-        let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 2525));
-        let (directory, file) = configured("smtp", address, next_hop, listener_lines, "");
+        Self::start_within(namespace, "smtp", 2525, next_hop, listener_lines)
+    }
+
+    /// One POP3 listener on port 2110 of all addresses of a namespace.
+    pub fn pop3_within(namespace: &Namespace, next_hop: &str, listener_lines: &str) -> Self {
+        Self::start_within(namespace, "pop3", 2110, next_hop, listener_lines)
+    }
+
+    fn start_within(
+        namespace: &Namespace,
+        protocol: &str,
+        port: u16,
+        next_hop: &str,
+        listener_lines: &str,
+    ) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+        let (directory, file) = configured(protocol, address, next_hop, listener_lines, "");
         let mut command = namespace.command(binary());
         command.arg("serve").arg("--config").arg(file).current_dir(directory.path());
         let process = Running::start(&mut command, &directory.join("log"));
-        namespace.until_listening(address.port());
+        namespace.until_listening(port);
         Self { address, process, directory }
     }
 

@@ -107,9 +107,7 @@ impl Postfix {
 
     /// Waits for a line of its log that holds all of these.
     pub fn until_logged(&self, words: &[&str]) -> String {
-        wait::until(&format!("a line with {words:?} in Postfix' log\n{}", self.log()), || {
-            self.log().lines().find(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned)
-        })
+        wait::until_line(|| self.log(), words)
     }
 
     /// How many mails lie in its queue.

@@ -31,6 +31,14 @@ pub fn within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Opti
     }
 }
 
+/// Waits for a line of a growing text that holds all of these.
+pub fn until_line(text: impl Fn() -> String, words: &[&str]) -> String {
+    let has_all = |line: &&str| words.iter().all(|word| line.contains(word));
+    until(&format!("a line with {words:?} in\n{}", text()), || {
+        text().lines().find(has_all).map(str::to_owned)
+    })
+}
+
 /// Waits until something accepts connections there.
 pub fn until_listening(address: SocketAddr) {
     until(&format!("nothing listens on {address}"), || TcpStream::connect(address).ok());

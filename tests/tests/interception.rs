@@ -1,5 +1,7 @@
 //! Clients that do not know of the gateway. Rule: the nft lines here are those of docs/interception.md.
 
+use lockgate_tests::dovecot::Dovecot;
+use lockgate_tests::fetch;
 use lockgate_tests::gateway::Gateway;
 use lockgate_tests::namespace::{CLIENT, GATEWAY, Lab, SERVER, TO_CLIENT};
 use lockgate_tests::postfix::Postfix;
@@ -18,26 +20,51 @@ fn rules(statement: &str) -> String {
     table.replace("eth1", TO_CLIENT)
 }
 
-fn server() -> SocketAddr {
-    format!("{SERVER}:25").parse().expect("an address")
+fn server(port: u16) -> SocketAddr {
+    format!("{SERVER}:{port}").parse().expect("an address")
 }
 
 /// A clean mail passes and an infected one does not, although the client asked for the server itself.
 fn mails_pass_the_gateway(lab: &Lab, postfix: &Postfix) {
     let clean = mail::plain("clean", "hello");
-    let sent = swaks::send_within(&lab.client, server(), &clean);
+    let sent = swaks::send_within(&lab.client, server(25), &clean);
     assert_eq!(sent.status, 0, "{}", sent.dialogue);
     let delivered = postfix.until_delivered(1);
     assert_eq!(mail::body(&delivered[0]), mail::with_line_feeds(mail::body(&clean)));
-    let infected = swaks::send_within(&lab.client, server(), &mail::infected("virus"));
+    let infected = swaks::send_within(&lab.client, server(25), &mail::infected("virus"));
     assert!(infected.dialogue.contains(" 550 5.7.1 "), "{}", infected.dialogue);
     assert!(infected.dialogue.contains("Test.Eicar"), "{}", infected.dialogue);
     assert_eq!(postfix.delivered().len(), 1);
 }
 
+/// A clean mail is fetched whole and an infected one as a notice, although the client asked the server itself.
+fn fetched_mails_pass_the_gateway(lab: &Lab, dovecot: &Dovecot) {
+    let clean = mail::with_attachment("clean", "noise.bin", &mail::noise(1, 20_000));
+    for fetch in [fetch::mpop_within, fetch::fetchmail_within] {
+        dovecot.put("1", &clean);
+        dovecot.put("2", &mail::infected("virus"));
+        let fetched = fetch(&lab.client, server(110));
+        assert_eq!(fetched.status, 0, "{}", fetched.printed);
+        let [first, second] = &fetched.mails[..] else { panic!("two mails: {}", fetched.printed) };
+        assert_eq!(*first, mail::with_line_feeds(&clean));
+        let notice = String::from_utf8_lossy(second);
+        assert!(notice.contains("From: Lockgate") && notice.contains("Test.Eicar"), "{notice}");
+        assert_eq!(dovecot.count(), 0, "what was fetched is deleted");
+    }
+}
+
 fn load(lab: &Lab, statement: &str) {
     let directory = Directory::new("nft");
     lab.gateway.nft(&directory.write("rules", rules(statement)));
+}
+
+/// What the guide says of TPROXY.
+fn load_tproxy(lab: &Lab) {
+    load(lab, "tproxy to");
+    for line in ["ip rule add fwmark 1 lookup 100", "ip route add local default dev lo table 100"] {
+        assert!(GUIDE.contains(line), "{line}");
+        lab.gateway.ip(line.trim_start_matches("ip "));
+    }
 }
 
 #[test]
@@ -56,9 +83,7 @@ fn redirected_to_the_gateway() {
 fn transparently_with_the_clients_own_address() {
     let lab = Lab::new();
     let postfix = Postfix::start_within(&lab.server, "");
-    load(&lab, "tproxy to");
-    lab.gateway.ip("rule add fwmark 1 lookup 100");
-    lab.gateway.ip("route add local default dev lo table 100");
+    load_tproxy(&lab);
     let _gateway = Gateway::smtp_within(&lab.gateway, "original", "intercept = \"tproxy\"");
     mails_pass_the_gateway(&lab, &postfix);
     postfix.until_logged(&["connect from", CLIENT]);
@@ -66,10 +91,35 @@ fn transparently_with_the_clients_own_address() {
 }
 
 #[test]
+fn fetching_is_redirected_to_the_gateway() {
+    let lab = Lab::new();
+    let dovecot = Dovecot::start_within(&lab.server);
+    load(&lab, "redirect to");
+    let gateway = Gateway::pop3_within(&lab.gateway, "original", "intercept = \"redirect\"");
+    fetched_mails_pass_the_gateway(&lab, &dovecot);
+    dovecot.until_logged(&["Login: ", &format!("rip={GATEWAY},")]);
+    assert!(!dovecot.log().contains(CLIENT), "POP3 has no word for whom the gateway asks: {}", dovecot.log());
+    // The events know both ends as the client does.
+    let ends = [format!("\"src_ip\":\"{CLIENT}\""), format!("\"dest_ip\":\"{SERVER}\"")];
+    gateway.until_event(&["\"verdict\"", "Test.Eicar", "\"replaced\"", &ends[0], &ends[1]]);
+}
+
+#[test]
+fn fetching_is_transparent_with_the_clients_own_address() {
+    let lab = Lab::new();
+    let dovecot = Dovecot::start_within(&lab.server);
+    load_tproxy(&lab);
+    let _gateway = Gateway::pop3_within(&lab.gateway, "original", "intercept = \"tproxy\"");
+    fetched_mails_pass_the_gateway(&lab, &dovecot);
+    dovecot.until_logged(&["Login: ", &format!("rip={CLIENT},"), &format!("lip={SERVER},")]);
+    assert!(!dovecot.log().contains(GATEWAY), "the server sees the client only: {}", dovecot.log());
+}
+
+#[test]
 fn without_the_gateway_the_server_is_reached_as_well() {
     let lab = Lab::new();
     let postfix = Postfix::start_within(&lab.server, "");
-    let sent = swaks::send_within(&lab.client, server(), &mail::plain("direct", "hello"));
+    let sent = swaks::send_within(&lab.client, server(25), &mail::plain("direct", "hello"));
     assert_eq!(sent.status, 0, "{}", sent.dialogue);
     postfix.until_logged(&["connect from", CLIENT]);
 }
