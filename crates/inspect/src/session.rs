@@ -207,11 +207,14 @@ impl Inspection {
         self.hold.released_bytes()
     }
 
-    /// Content that will be refused is not worth more work, unless all evidence is wanted (`lockgate scan`).
+    /// From here on nothing leaves of content that is refused. Where no verdict is harder, it is not worth more work
+    /// either, unless all evidence is wanted (`lockgate scan`).
     fn stop_if_refused(&mut self) {
-        let is_final = self.judgement().verdict == Verdict::Reject;
-        if is_final && self.plan != HoldPlan::Discard {
-            self.hold.discard();
+        if !self.is_refused() || self.plan == HoldPlan::Discard {
+            return;
+        }
+        self.hold.discard();
+        if self.judgement().verdict == Verdict::Reject {
             self.layers = None;
         }
     }
@@ -229,9 +232,13 @@ impl From<Ran> for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockgate_model::{Direction, Protocol, TransactionId};
+    use lockgate_model::{Buffer, Class, Direction, Engine, Finding, Protocol, TransactionId};
 
     fn inspection() -> Inspection {
+        inspection_by(Group::new("g"), HoldPlan::Head { hold_bytes: 0 })
+    }
+
+    fn inspection_by(group: Group, plan: HoldPlan) -> Inspection {
         let generation = Generation {
             number: 1,
             databases: Vec::new(),
@@ -251,8 +258,35 @@ mod tests {
             recipients: Vec::new(),
             name: None,
         };
-        let group = Arc::clone(session.group_for(None));
-        session.begin(&about, group, Root::File, HoldPlan::Head { hold_bytes: 0 })
+        session.begin(&about, Arc::new(group), Root::File, plan)
+    }
+
+    #[test]
+    fn nothing_leaves_from_the_refusal_on_however_much_comes() {
+        let content = [b'x'; 4096];
+        for verdict in [Verdict::Quarantine, Verdict::Defer, Verdict::Reject] {
+            let mut group = Group::new("g");
+            group.set_finding(Class::Virus, verdict);
+            let plan = HoldPlan::HeadAndTail { hold_bytes: 1000, tail_bytes: 100 };
+            let mut inspection = inspection_by(group, plan);
+            assert_eq!(inspection.push(&content).released.bytes(), 3996, "it streams");
+            inspection.judge.find(Finding {
+                engine: Engine::Antivirus,
+                class: Class::Virus,
+                rule: "t.ndb:1".into(),
+                name: "Test".into(),
+                part: ".".into(),
+                buffer: Buffer::FileData,
+                offset: None,
+            });
+            for _ in 0..3 {
+                assert!(inspection.push(&content).released.is_empty(), "{verdict:?}");
+            }
+            while inspection.finish() == Progress::Busy {}
+            assert!(inspection.release(b"").is_empty());
+            assert_eq!(inspection.judgement().verdict, verdict);
+            assert_eq!((inspection.wire_bytes(), inspection.released_bytes()), (4 * 4096, 3996));
+        }
     }
 
     #[test]
