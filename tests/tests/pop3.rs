@@ -4,7 +4,9 @@ use lockgate_tests::dovecot::{Dovecot, PASSWORD, USER};
 use lockgate_tests::fetch::{self, Security};
 use lockgate_tests::gateway::Gateway;
 use lockgate_tests::smtp::Client;
+use lockgate_tests::temporary::delivered;
 use lockgate_tests::{mail, wait};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
@@ -70,6 +72,88 @@ fn an_infected_mail_is_a_notice_and_can_be_deleted() {
         }
     }
     gateway.until_event(&["\"verdict\"", "Test.Eicar", "\"reject\""]);
+}
+
+const INTO_QUARANTINE: &str = "[policy]\nquarantine = \"DIRECTORY/kept\"\nfindings.virus = \"quarantine\"";
+
+/// Longer than is held, with the virus where any reader of the text sees it, and as much again behind it.
+fn long_and_in_clear() -> Vec<u8> {
+    let lines = mail::base64(&mail::noise(9, 900_000));
+    let virus = String::from_utf8(mail::eicar()).expect("it is ASCII");
+    mail::plain("clear", &format!("{lines}{virus}\r\n{lines}"))
+}
+
+fn holds(bytes: &[u8], words: &[u8]) -> bool {
+    bytes.windows(words.len()).any(|window| window == words)
+}
+
+#[test]
+fn what_goes_into_quarantine_is_kept_byte_for_byte_and_the_reader_has_a_notice() {
+    let dovecot = Dovecot::start();
+    let gateway = Gateway::pop3(&dovecot.pop3.to_string(), "", INTO_QUARANTINE);
+    let kept = gateway.directory().join("kept");
+    let dotted = [mail::infected("dots"), b".\r\n..\r\n".to_vec()].concat();
+    let infected = [(dotted, "\"replaced\""), (long_and_in_clear(), "\"cut\"")];
+    let cases =
+        infected.iter().flat_map(|case| [(case, fetch::mpop as fn(_, _) -> _), (case, fetch::fetchmail)]);
+    for (index, ((infected, action), fetch)) in cases.enumerate() {
+        dovecot.put("1", infected);
+        dovecot.put("2", &mail::plain("clean", "hello"));
+        let fetched = fetch(gateway.address, Security::Clear);
+        assert_eq!(fetched.status, 0, "{}", fetched.printed);
+        assert_eq!(dovecot.count(), 0, "both are deleted");
+        assert_eq!(fetched.mails[1], mail::with_line_feeds(&mail::plain("clean", "hello")));
+        assert!(holds(&fetched.mails[0], b"the virus Test.Eicar"), "a notice");
+        assert!(!holds(&fetched.mails[0], &mail::eicar()), "nothing leaves from the virus on");
+
+        let copies = delivered(&kept);
+        assert_eq!(copies.len(), index + 1, "one for each infected mail, none for a clean one");
+        assert!(fs::read_dir(kept.join("tmp")).expect("a maildir").next().is_none());
+        let copy = copies.last().expect("one copy");
+        let id =
+            copy.strip_prefix(b"X-Lockgate-Id: ").and_then(|rest| rest.get(..13)).expect("an id above it");
+        assert!(copy[b"X-Lockgate-Id: ".len() + 13..] == [b"\r\n", &infected[..]].concat(), "byte for byte");
+        assert!(holds(&fetched.mails[0], id), "the notice names it");
+        let id = String::from_utf8_lossy(id);
+        let event = gateway.until_event(&["\"event_type\":\"verdict\"", &id]);
+        for words in ["\"quarantine\"", action, "kept in quarantine", "Test.Eicar", "Ann <ann@example.org>"] {
+            assert!(event.contains(words), "{words}: {event}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_stays_on_the_server() {
+    let dovecot = Dovecot::start();
+    let gateway = Gateway::pop3(&dovecot.pop3.to_string(), "", INTO_QUARANTINE);
+    gateway.directory().write("kept", "a file in its way");
+    let (user, password) = (format!("USER {USER}"), format!("PASS {PASSWORD}"));
+    dovecot.put("1", &long_and_in_clear());
+    dovecot.put("2", &mail::infected("held"));
+    let answers = session(gateway.address, &[&user, &password, "RETR 2", "STAT", "QUIT"]);
+    assert!(answers.contains("-ERR [SYS/TEMP] the quarantine failed: "), "{answers}");
+    assert_eq!(answers.matches("+OK").count(), 5, "the session goes on: {answers}");
+    gateway.until_event(&["\"quarantine\"", "\"deferred\"", "the quarantine failed: "]);
+
+    let fetched = fetch::mpop(gateway.address, Security::Clear);
+    assert_ne!(fetched.status, 0, "{}", fetched.printed);
+    gateway.until_event(&["<clear@example.org>", "\"deferred\"", "the quarantine failed: "]);
+    assert_eq!(dovecot.count(), 2);
+}
+
+#[test]
+fn the_top_of_a_mail_is_kept_only_if_it_is_all_of_it() {
+    let dovecot = Dovecot::start();
+    let gateway = Gateway::pop3(&dovecot.pop3.to_string(), "", INTO_QUARANTINE);
+    let infected = mail::plain("virus", &String::from_utf8(mail::eicar()).expect("it is ASCII"));
+    dovecot.put("1", &infected);
+    let (user, password) = (format!("USER {USER}"), format!("PASS {PASSWORD}"));
+    // The second is how fetchmail fetches a mail that is to stay unread.
+    for (top, copies) in [("TOP 1 9", 0), ("TOP 1 99999999", 1)] {
+        let answers = session(gateway.address, &[&user, &password, top, "QUIT"]);
+        assert!(answers.contains("the virus Test.Eicar"), "{answers}");
+        assert_eq!(delivered(&gateway.directory().join("kept")).len(), copies, "{top}");
+    }
 }
 
 /// A whole session at once; returns all that came back.

@@ -36,6 +36,8 @@ pub enum Command {
     Top {
         /// Its number.
         message: u64,
+        /// How many lines of the body.
+        lines: u64,
     },
     /// DELE.
     Dele {
@@ -131,8 +133,8 @@ fn auth(argument: &[u8]) -> Result<Command, Refused> {
 fn top(argument: &[u8]) -> Result<Command, Refused> {
     let mut words = argument.split(|b| *b == b' ').filter(|word| !word.is_empty());
     let message = number(words.next().unwrap_or_default())?;
-    number(words.next().unwrap_or_default())?;
-    if words.next().is_some() { Err(Refused::Argument) } else { Ok(Command::Top { message }) }
+    let lines = number(words.next().unwrap_or_default())?;
+    if words.next().is_some() { Err(Refused::Argument) } else { Ok(Command::Top { message, lines }) }
 }
 
 fn number(word: &[u8]) -> Result<u64, Refused> {
@@ -170,7 +172,7 @@ mod tests {
             ("RETR 3", Ok(Command::Retr { message: 3 })),
             ("RETR", Err(Refused::Argument)),
             ("RETR +3", Err(Refused::Argument)),
-            ("TOP 3 0", Ok(Command::Top { message: 3 })),
+            ("TOP 3 0", Ok(Command::Top { message: 3, lines: 0 })),
             ("TOP 3", Err(Refused::Argument)),
             ("TOP 3 0 1", Err(Refused::Argument)),
             ("DELE 3", Ok(Command::Dele { message: 3 })),

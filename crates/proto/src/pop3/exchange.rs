@@ -91,11 +91,14 @@ pub enum Follows {
 /// How much of a mail comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it (RETR).
+    /// All of it (RETR, or TOP with more lines than any mail has).
     Whole,
     /// Its header and some lines (TOP).
     Top,
 }
+
+/// Who asks TOP for so many lines means the mail: fetchmail asks for 99999999 of one that is to stay unread.
+const LINES_OF_ANY_MAIL: u64 = 10_000_000;
 
 /// RFC 1939's states, as far as they matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,7 +259,10 @@ impl Exchange {
             Command::AuthList => Follows::Mechanisms,
             Command::Listing => Follows::Listing,
             Command::Retr { message } => Follows::Message { number: message, extent: Extent::Whole },
-            Command::Top { message } => Follows::Message { number: message, extent: Extent::Top },
+            Command::Top { message, lines } => {
+                let extent = if lines >= LINES_OF_ANY_MAIL { Extent::Whole } else { Extent::Top };
+                Follows::Message { number: message, extent }
+            }
             Command::Quit => Follows::Close,
             Command::Credentials(Login::Name) | Command::Stls | Command::Dele { .. } | Command::Brief => {
                 Follows::Nothing
@@ -321,6 +327,7 @@ mod tests {
             ("UIDL", Follows::Listing),
             ("RETR 1", Follows::Message { number: 1, extent: Extent::Whole }),
             ("TOP 2 0", Follows::Message { number: 2, extent: Extent::Top }),
+            ("TOP 2 99999999", Follows::Message { number: 2, extent: Extent::Whole }),
             ("DELE 1", Follows::Nothing),
             ("QUIT", Follows::Close),
         ];

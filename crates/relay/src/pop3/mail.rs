@@ -211,16 +211,24 @@ impl Mail {
 
     /// The notice leaves only when the copy is safe.
     fn quarantine(&mut self, client: &mut Stream, hostname: &str) -> io::Result<Outcome> {
-        match std::mem::replace(&mut self.copy, Kept::NotAsked) {
-            Kept::Open(copy) | Kept::Wanted(copy) => {
-                self.copy = Kept::Wanted(copy);
+        self.copy = match std::mem::replace(&mut self.copy, Kept::NotAsked) {
+            Kept::Open(copy) => Kept::Wanted(copy),
+            settled => settled,
+        };
+        match &self.copy {
+            Kept::Open(_) | Kept::Wanted(_) => {
                 self.progress = Progress::Busy;
-                return Ok(Outcome::More);
+                Ok(Outcome::More)
             }
-            Kept::Failed(why) => return self.put_off(client, &format!("the quarantine failed: {why}")),
-            Kept::NotAsked | Kept::Safe => self.replace(client, hostname)?,
+            Kept::Failed(why) => {
+                let why = not_kept(why);
+                self.put_off(client, &why)
+            }
+            Kept::NotAsked | Kept::Safe => {
+                self.replace(client, hostname)?;
+                Ok(Outcome::Complete)
+            }
         }
-        Ok(Outcome::Complete)
     }
 
     /// The client is told to come again.
@@ -269,16 +277,22 @@ impl Mail {
     /// Writes down what became of it.
     pub fn note(&self, flow: &Flow, shared: &Shared) {
         let judgement = self.inspection.judgement();
-        let action = match self.said {
-            Said::All(action) => action,
-            Said::Begun if judgement.verdict == Verdict::Defer => Action::Deferred,
-            Said::Nothing | Said::Begun => Action::Lost,
+        let action = match (self.said, &self.copy) {
+            (Said::All(action), _) => action,
+            (Said::Begun, Kept::Failed(_)) => Action::Deferred,
+            (Said::Begun, _) if judgement.verdict == Verdict::Defer => Action::Deferred,
+            (Said::Nothing | Said::Begun, _) => Action::Lost,
         };
         if self.extent == Extent::Top && judgement.verdict <= Verdict::Tag {
             // Clients look at the tops of all mails again and again.
             return;
         }
-        let because = notice::because(judgement);
+        let reply = match &self.copy {
+            Kept::Safe => format!("kept in quarantine: {}", notice::because(judgement)),
+            Kept::Failed(why) => not_kept(why),
+            _ if judgement.verdict > Verdict::Tag => notice::because(judgement),
+            _ => String::new(),
+        };
         shared.events.load().verdict(&Record {
             flow,
             about: &self.about,
@@ -291,9 +305,13 @@ impl Mail {
             },
             judgement,
             action,
-            reply: if judgement.verdict > Verdict::Tag { &because } else { "" },
+            reply: &reply,
             wire_bytes: self.inspection.wire_bytes(),
             released_bytes: self.inspection.released_bytes(),
         });
     }
+}
+
+fn not_kept(why: &str) -> String {
+    format!("the quarantine failed: {why}")
 }
