@@ -3,40 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// An empty directory for one test.
-pub struct Scratch(PathBuf);
+// The unit tests' own: a program has no library that both could have it from.
+#[path = "../../src/scratch.rs"]
+mod scratch;
 
-impl Scratch {
-    /// Makes it; the name must be the test's own.
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("lockgate-binary-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Writes a file in it.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+pub use scratch::Scratch;
 
 /// Runs the binary to its end.
 pub fn lockgate(arguments: &[&str], directory: &Path) -> Output {
