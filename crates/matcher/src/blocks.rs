@@ -4,14 +4,23 @@
 //! A window is `block + stride - 1` bytes long, or one of [`REACHES`] more. Wherever it stands in the stream, exactly one of
 //! the offsets that are multiples of the stride ends a block within it (behind the reach), and which block that is
 //! follows from the offset. All of them are in the table, so one look each `stride` bytes finds the window.
+//!
+//! Most of what a mail gateway reads is base64, and hardly any window is made of its characters alone. So runs of it are
+//! passed over, or looked at for those windows only.
 
 use crate::candidates::{Candidates, Sieve, key};
+use crate::encoded::{is_encoded, run_length};
 use crate::fragment::Window;
 use crate::look::{BATCH, Hits, Lens, Table};
 use crate::view::View;
 
 /// How many bytes before the block the candidates may be told apart by, the most first.
 pub(crate) const REACHES: [usize; 4] = [4, 2, 1, 0];
+/// How far a window reaches at most before the end of one of its blocks, and behind it.
+const BEFORE: usize = Lens::STRIDE_MAX as usize - 1 + 4 + REACHES[0];
+const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
+/// How many looks are taken before base64 is asked for again, where it was not found.
+const PLAIN_LOOKS: usize = 512;
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +70,8 @@ pub(crate) struct Candidate {
 pub(crate) struct Blocks {
     shape: Shape,
     table: Table,
+    /// The same for windows that can stand in base64, if there are any.
+    encoded: Option<Table>,
     /// The windows, by how far the bytes reach that they are known by. Only lists that hold any are here.
     lists: Vec<(usize, Candidates)>,
     /// What the keys of all lists fall through.
@@ -72,10 +83,16 @@ impl Blocks {
     /// The tables for these windows. The first of each pair is the segment.
     pub fn new(shape: Shape, windows: &[(u32, Window)]) -> Self {
         let fold = shape.folding.mask();
+        let can_be_encoded: [bool; 256] = std::array::from_fn(|byte| {
+            (0..128).any(|plain| is_encoded(plain) && plain | fold as u8 == byte as u8)
+        });
         let mut blocks = Vec::with_capacity(windows.len() * shape.stride as usize);
+        let mut encoded = Vec::new();
         let mut keyed = REACHES.map(|_| Vec::new());
         for (segment, window) in windows {
             let reach = window.bytes.len() - shape.window_length();
+            let is_encoded = window.bytes.iter().all(|byte| can_be_encoded[usize::from(byte | fold as u8)]);
+            let first = blocks.len();
             for turn in 0..shape.stride {
                 let end = turn as usize + reach + shape.block as usize;
                 let mut eight = [0; 8];
@@ -86,15 +103,22 @@ impl Blocks {
                 let Some(list) = REACHES.iter().position(|known| *known == reach) else { continue };
                 keyed[list].push((key(word, shape.block as usize + reach), segment << 4 | turn));
             }
+            if is_encoded {
+                encoded.extend_from_slice(&blocks[first..]);
+            }
         }
         let lens = Lens { stride: shape.stride, block: shape.block, fold: fold as u32 };
-        blocks.sort_unstable();
-        blocks.dedup();
+        let table = |mut blocks: Vec<u32>| {
+            blocks.sort_unstable();
+            blocks.dedup();
+            Table::new(lens, &blocks)
+        };
+        let encoded = (!encoded.is_empty()).then(|| table(encoded));
         let sieve = Sieve::new(&keyed);
         let lists = REACHES.into_iter().zip(keyed).filter(|(_, keyed)| !keyed.is_empty());
         let lists = lists.map(|(reach, keyed)| (reach, Candidates::new(keyed, shape.block as usize + reach)));
-        let (table, lists) = (Table::new(lens, &blocks), lists.collect());
-        Blocks { shape, table, lists, sieve, count: windows.len() }
+        let (table, lists) = (table(blocks), lists.collect());
+        Blocks { shape, table, encoded, lists, sieve, count: windows.len() }
     }
 
     /// What it is, in words.
@@ -111,6 +135,7 @@ impl Blocks {
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.table.size()
+            + self.encoded.as_ref().map_or(0, Table::size)
             + self.sieve.heap_bytes()
             + self.lists.iter().map(|(_, list)| list.heap_bytes()).sum::<usize>()
     }
@@ -143,10 +168,38 @@ impl Blocks {
         (mut first, last): (usize, usize),
         found: &mut dyn FnMut(Candidate),
     ) {
+        let stride = self.shape.stride as usize;
         let chunk = view.chunk();
         let mut hits = Hits::new();
-        loop {
-            let (looks, count) = self.table.look(chunk, first, last, &mut hits);
+        while first <= last {
+            // A window that ends a block up to here lies within the run, so it is one that can.
+            let run_end = first.checked_sub(BEFORE).map_or(0, |from| from + run_length(&chunk[from..]));
+            let left = (last - first) / stride + 1;
+            let (table, looks) = match run_end.checked_sub(first + BEHIND) {
+                Some(within) => (self.encoded.as_ref(), left.min(within / stride + 1)),
+                None => (Some(&self.table), left.min(PLAIN_LOOKS)),
+            };
+            if let Some(table) = table {
+                self.look(table, view, first, looks, &mut hits, found);
+            }
+            first += looks * stride;
+        }
+    }
+
+    /// Takes so many looks into a table of the group.
+    fn look(
+        &self,
+        table: &Table,
+        view: &View<'_>,
+        mut first: usize,
+        mut looks: usize,
+        hits: &mut Hits,
+        found: &mut dyn FnMut(Candidate),
+    ) {
+        let chunk = view.chunk();
+        while looks > 0 {
+            let batch = looks.min(BATCH);
+            let count = table.look(chunk, first, batch, hits);
             // Two rounds, so that the reads of many hits, from farther memory, overlap too.
             let count = hits.keep(count, |place| {
                 let word = self.word_at(chunk, place as usize);
@@ -156,10 +209,8 @@ impl Blocks {
                 let word = self.word_at(chunk, place as usize);
                 self.report(word, view.chunk_start() + u64::from(place), found);
             }
-            if looks < BATCH {
-                return;
-            }
-            first += looks * self.shape.stride as usize;
+            first += batch * self.shape.stride as usize;
+            looks -= batch;
         }
     }
 

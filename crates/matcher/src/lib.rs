@@ -23,6 +23,7 @@
 mod blocks;
 mod candidates;
 mod database;
+mod encoded;
 mod fragment;
 mod links;
 mod look;

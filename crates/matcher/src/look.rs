@@ -144,15 +144,15 @@ impl Table {
         ((block.wrapping_mul(MIX.0) >> self.shift) as usize, bits)
     }
 
-    /// Looks at up to [`BATCH`] places of a chunk, from `first` (at least 4) by the stride up to `last`, both behind a
-    /// block. Returns how many looks were taken and how many of them hit.
+    /// Takes up to [`BATCH`] looks at a chunk, from `first` (a place behind a block, at least 4) by the stride. Returns how
+    /// many of them hit; looks past the chunk's end are not taken.
     #[inline]
-    pub fn look(&self, chunk: &[u8], first: usize, last: usize, hits: &mut Hits) -> (usize, usize) {
+    pub fn look(&self, chunk: &[u8], first: usize, looks: usize, hits: &mut Hits) -> usize {
         let stride = self.lens.stride as usize;
-        if first < 4 || last > chunk.len() || first > last {
-            return (0, 0);
+        if first < 4 || first > chunk.len() {
+            return 0;
         }
-        let looks = ((last - first) / stride + 1).min(BATCH);
+        let looks = looks.min((chunk.len() - first) / stride + 1).min(BATCH);
         let (mut done, mut count) = match self.speed {
             Speed::Portable => (0, 0),
             #[cfg(target_arch = "x86_64")]
@@ -166,7 +166,7 @@ impl Table {
             count += usize::from(self.holds(self.block(four)));
             done += 1;
         }
-        (looks, count)
+        count
     }
 }
 
@@ -260,10 +260,10 @@ mod tests {
             for speed in [Speed::Portable, Speed::detect()] {
                 table.speed = speed;
                 let mut hits = Hits::new();
-                let (looks, count) = table.look(&chunk, 5, 4990, &mut hits);
-                found.push((looks, hits.first(count).to_vec()));
+                let count = table.look(&chunk, 5, 1600, &mut hits);
+                found.push(hits.first(count).to_vec());
             }
-            assert!(!found[0].1.is_empty());
+            assert!(!found[0].is_empty());
             assert_eq!(found[0], found[1], "stride {stride}, block {block}");
         }
     }

@@ -142,3 +142,55 @@ fn long_patterns_are_found_wherever_they_stand() {
         assert_eq!(scan_cut(&database, &content, &cuts), expected);
     }
 }
+
+/// Windows within runs of base64, across their edges and outside, in runs of every length about a block's.
+#[test]
+fn patterns_are_found_in_base64_and_at_its_edges() {
+    const ALPHABET: &[u8; 66] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n";
+    let mut dice = Dice(78);
+    let encoded = |dice: &mut Dice, length: u64| -> Vec<u8> {
+        (0..length).map(|_| ALPHABET[dice.roll(66) as usize]).collect()
+    };
+    for (case, has_encoded) in [
+        (Case::Sensitive, true),
+        (Case::Sensitive, false),
+        (Case::Insensitive, true),
+        (Case::Insensitive, false),
+    ] {
+        let mut patterns: Vec<Vec<u8>> = (0..40)
+            .map(|_| {
+                let length = 9 + dice.roll(12);
+                let mut pattern = encoded(&mut dice, length);
+                let odd = dice.roll(length) as usize;
+                if !has_encoded || dice.roll(2) == 0 {
+                    pattern[odd] = b"\0 .\x80"[dice.roll(4) as usize];
+                }
+                pattern
+            })
+            .collect();
+        patterns.sort();
+        patterns.dedup();
+        let mut set = PatternSet::new();
+        for pattern in &patterns {
+            set.add(&Wildcard::literal(pattern), case, Anchor::Anywhere).unwrap();
+        }
+        let database = set.compile().unwrap();
+        let mut content = Vec::new();
+        let mut expected: Found = Vec::new();
+        for round in 0..4000 {
+            let length = dice.roll(200);
+            content.extend(encoded(&mut dice, length));
+            let which = dice.roll(patterns.len() as u64) as usize;
+            let end = content.len() + patterns[which].len();
+            expected.push((which as u32, content.len() as u64, end as u64));
+            content.extend_from_slice(&patterns[which]);
+            if round % 3 == 0 {
+                content.extend((0..dice.roll(100)).map(|_| dice.roll(256) as u8));
+            }
+        }
+        assert_eq!(scan_cut(&database, &content, &[]), expected, "{case:?} {has_encoded}");
+        let mut cuts: Vec<usize> = (0..500).map(|_| dice.roll(content.len() as u64) as usize).collect();
+        cuts.sort_unstable();
+        assert_eq!(scan_cut(&database, &content, &cuts), expected, "{case:?} {has_encoded}, cut");
+    }
+}
