@@ -21,6 +21,8 @@ const CLIENTS: usize = 16;
 const ATTACHMENT_BYTES: usize = 1 << 20;
 /// How often each candidate is measured; the median counts.
 const ROUNDS: usize = 3;
+/// The same for the relay and the gateway, turn by turn.
+const PAIRED_ROUNDS: usize = 7;
 
 /// What one candidate needed for one kind of mail.
 #[derive(Clone, Debug)]
@@ -71,21 +73,8 @@ impl Bench {
         );
         let direct = self.measure(mail, sink, 1500, || 0.0).await?;
         table.row("sink, direct", &direct.cells());
-        let relay = {
-            let mut child = Command::new(std::env::current_exe()?);
-            child.args(["relay", "127.0.0.1:25026", &sink.to_string()]).stdin(Stdio::null());
-            let mut child = child.spawn()?;
-            peers::await_port(local(25026), Duration::from_secs(10))?;
-            let pid = child.id();
-            let figure = self.measure(mail, local(25026), 1000, || exact_processor_ms(pid)).await;
-            peers::stop(&mut child);
-            figure?
-        };
+        let [relay, ours] = self.relay_and_gateway(mail, directory, signatures, sink).await?;
         table.row("bare relay", &relay.cells());
-        let ours = {
-            let gateway = Gateway::start(&directory.join("lockgate"), signatures, sink, "", "")?;
-            self.measure(mail, gateway.address, 1000, || exact_processor_ms(gateway.pid)).await?
-        };
         table.row("lockgate", &ours.cells());
         let mut stacks = Vec::new();
         for (filter, name, count) in [
@@ -152,6 +141,34 @@ impl Bench {
         Ok(())
     }
 
+    /// The bare relay and the gateway, round by round, so that what else the machine does meets both alike.
+    async fn relay_and_gateway(
+        &mut self,
+        mail: &Mail,
+        directory: &Path,
+        signatures: &str,
+        sink: SocketAddr,
+    ) -> std::io::Result<[Figure; 2]> {
+        let mut relay = Command::new(std::env::current_exe()?);
+        relay.args(["relay", "127.0.0.1:25026", &sink.to_string()]).stdin(Stdio::null());
+        let mut relay = relay.spawn()?;
+        let gateway = Gateway::start(&directory.join("lockgate"), signatures, sink, "", "")?;
+        peers::await_port(local(25026), Duration::from_secs(10))?;
+        let processes = [(local(25026), relay.id()), (gateway.address, gateway.pid)];
+        let mut figures = [Vec::new(), Vec::new()];
+        for round in 0..=PAIRED_ROUNDS {
+            for ((target, pid), figures) in processes.into_iter().zip(&mut figures) {
+                let figure = self.round(mail, target, 500, &|| exact_processor_ms(pid)).await?;
+                // The first round warms up.
+                if round > 0 {
+                    figures.push(figure);
+                }
+            }
+        }
+        peers::stop(&mut relay);
+        Ok(figures.map(median))
+    }
+
     /// The median round of one candidate; `processor` reads its processor time so far, in milliseconds.
     async fn measure(
         &mut self,
@@ -160,28 +177,54 @@ impl Bench {
         count: usize,
         processor: impl Fn() -> f64,
     ) -> std::io::Result<Figure> {
-        let warm = self.load(mail, target, 32).await;
-        if let Some(error) = warm.errors.first() {
-            return Err(std::io::Error::other(format!("{target} does not take mail: {error}")));
-        }
+        self.round(mail, target, 32, &processor).await?;
         let mut figures = Vec::new();
         for _ in 0..ROUNDS {
-            let before = processor();
-            let outcome = self.load(mail, target, count).await;
-            let processor_ms = (processor() - before) / outcome.mails.max(1) as f64;
-            if let Some(error) = outcome.errors.first() {
-                eprintln!("{} of {count} mails failed at {target}: {error}", outcome.errors.len());
-            }
-            figures.push(Figure { rate: outcome.rate(), latency_ms: outcome.latency_ms(50), processor_ms });
+            figures.push(self.round(mail, target, count, &processor).await?);
         }
-        figures.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-        Ok(figures[ROUNDS / 2].clone())
+        Ok(median(figures))
+    }
+
+    /// So many mails.
+    async fn round(
+        &mut self,
+        mail: &Mail,
+        target: SocketAddr,
+        count: usize,
+        processor: &impl Fn() -> f64,
+    ) -> std::io::Result<Figure> {
+        let before = processor();
+        let outcome = self.load(mail, target, count).await;
+        if outcome.mails == 0
+            && let Some(error) = outcome.errors.first()
+        {
+            return Err(std::io::Error::other(format!("{target} does not take mail: {error}")));
+        }
+        if let Some(error) = outcome.errors.first() {
+            eprintln!("{} of {count} mails failed at {target}: {error}", outcome.errors.len());
+        }
+        let processor_ms = (processor() - before) / outcome.mails.max(1) as f64;
+        Ok(Figure { rate: outcome.rate(), latency_ms: outcome.latency_ms(50), processor_ms })
     }
 
     async fn load(&mut self, mail: &Mail, target: SocketAddr, count: usize) -> Outcome {
         let first = self.next;
         self.next += count;
         load::run(target, mail, first, count, CLIENTS, &self.arrivals).await
+    }
+}
+
+/// Each figure's own median.
+fn median(figures: Vec<Figure>) -> Figure {
+    let middle = |part: fn(&Figure) -> f64| {
+        let mut parts: Vec<f64> = figures.iter().map(part).collect();
+        parts.sort_by(f64::total_cmp);
+        parts.get(parts.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    Figure {
+        rate: middle(|figure| figure.rate),
+        latency_ms: middle(|figure| figure.latency_ms),
+        processor_ms: middle(|figure| figure.processor_ms),
     }
 }
 

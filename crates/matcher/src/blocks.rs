@@ -19,8 +19,6 @@ pub(crate) const REACHES: [usize; 4] = [4, 2, 1, 0];
 /// How far a window reaches at most before the end of one of its blocks, and behind it.
 const BEFORE: usize = Lens::STRIDE_MAX as usize - 1 + 4 + REACHES[0];
 const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
-/// How many looks are taken before base64 is asked for again, where it was not found.
-const PLAIN_LOOKS: usize = 512;
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,13 +170,17 @@ impl Blocks {
         let chunk = view.chunk();
         let mut hits = Hits::new();
         while first <= last {
-            // A window that ends a block up to here lies within the run, so it is one that can.
-            let run_end = first.checked_sub(BEFORE).map_or(0, |from| from + run_length(&chunk[from..]));
             let left = (last - first) / stride + 1;
-            let (table, looks) = match run_end.checked_sub(first + BEHIND) {
-                Some(within) => (self.encoded.as_ref(), left.min(within / stride + 1)),
-                None => (Some(&self.table), left.min(PLAIN_LOOKS)),
+            let (table, looks) = match first.checked_sub(BEFORE) {
+                // The bytes before are not at hand here: a few looks, then they are.
+                None => (Some(&self.table), (BEFORE - first).div_ceil(stride)),
+                Some(from) => match run_length(&chunk[from..]).checked_sub(BEFORE + BEHIND) {
+                    // A window that ends a block there lies within the run, so it is one that can.
+                    Some(within) => (self.encoded.as_ref(), within / stride + 1),
+                    None => (Some(&self.table), BATCH),
+                },
             };
+            let looks = looks.min(left);
             if let Some(table) = table {
                 self.look(table, view, first, looks, &mut hits, found);
             }

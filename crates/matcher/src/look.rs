@@ -4,7 +4,7 @@
 //! written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 /// How many looks are taken before the hits are gone through.
-pub(crate) const BATCH: usize = 2048;
+pub(crate) const BATCH: usize = 512;
 /// Room that vector code may write beyond the hits it counts.
 const SLACK: usize = 16;
 /// Multipliers of the two hashes: odd, with bits all over.
@@ -25,7 +25,7 @@ pub(crate) struct Lens {
 }
 
 impl Lens {
-    /// The furthest stride: sixteen looks reach over two loads.
+    /// The furthest stride: sixteen looks reach over two loads of 64 bytes.
     pub const STRIDE_MAX: u32 = 8;
 }
 
@@ -177,13 +177,16 @@ mod avx512 {
     use super::{Hits, MIX, Table};
     use std::arch::x86_64::*;
 
+    /// What is read for sixteen looks.
+    const LOADED_BYTES: usize = 128;
+
     /// Takes as many of the looks as whole vectors cover, and returns how many, and how many hit.
     #[target_feature(enable = "avx512f,avx512vbmi")]
     pub fn look(table: &Table, chunk: &[u8], first: usize, looks: usize, hits: &mut Hits) -> (usize, usize) {
         let stride = table.lens.stride as usize;
-        // Eight blocks, a stride apart, of one load of 64 bytes: a stride is at most 8.
+        // Sixteen blocks, a stride apart, of two loads of 64 bytes: a stride is at most 8.
         let mut picks = [0u8; 64];
-        for (at, pick) in picks.iter_mut().enumerate().take(32) {
+        for (at, pick) in picks.iter_mut().enumerate() {
             *pick = (at / 4 * stride + at % 4) as u8;
         }
         // SAFETY: `picks` has the 64 bytes that are read.
@@ -199,17 +202,15 @@ mod avx512 {
         let (mut done, mut count) = (0, 0);
         while done + 16 <= looks {
             let start = first - 4 + done * stride;
-            if start + 8 * stride + 64 > chunk.len() {
+            if start + LOADED_BYTES > chunk.len() {
                 break;
             }
-            // SAFETY: the second load, the further one, ends within the chunk, as was just checked.
+            // SAFETY: both loads end within the chunk, as was just checked.
             let (low, high) = unsafe {
                 let from = chunk.as_ptr().add(start);
-                (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(8 * stride).cast()))
+                (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(64).cast()))
             };
-            let low = _mm512_permutexvar_epi8(picks, low);
-            let high = _mm512_permutexvar_epi8(picks, high);
-            let four = _mm512_inserti64x4(low, _mm512_castsi512_si256(high), 1);
+            let four = _mm512_permutex2var_epi8(low, picks, high);
             let block = _mm512_xor_si512(_mm512_srl_epi32(_mm512_or_si512(four, fold), narrow), seed);
             let at = _mm512_srl_epi32(_mm512_mullo_epi32(block, mix.0), shift);
             // SAFETY: `shift` leaves as many bits as the table has words (a power of two), so each index is within.
@@ -222,13 +223,16 @@ mod avx512 {
             );
             let all = _mm512_and_si512(both, _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 17)));
             let hit = _mm512_test_epi32_mask(all, one);
-            let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((start + 4) as i32));
-            // SAFETY: at most `looks` ≤ BATCH hits come before these sixteen end, and SLACK is room for the rest.
-            unsafe {
-                let to = hits.places.as_mut_ptr().add(count);
-                _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, place));
+            // Mostly there is none.
+            if hit != 0 {
+                let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((start + 4) as i32));
+                // SAFETY: at most `looks` ≤ BATCH hits come before these sixteen end, and SLACK is room for the rest.
+                unsafe {
+                    let to = hits.places.as_mut_ptr().add(count);
+                    _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, place));
+                }
+                count += hit.count_ones() as usize;
             }
-            count += hit.count_ones() as usize;
             done += 16;
         }
         (done, count)
