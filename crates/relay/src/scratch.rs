@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 /// How many bytes one read can bring.
-pub const SCRATCH_BYTES: usize = 64 << 10;
+pub const SCRATCH_BYTES: usize = 128 << 10;
 
 type Bytes = Option<Box<[u8]>>;
 
