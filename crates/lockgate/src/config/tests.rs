@@ -7,7 +7,7 @@ use lockgate_model::{Class, Reason, Verdict};
 use std::fmt::Debug;
 
 fn parse(text: &str) -> Result<Config, Vec<String>> {
-    Config::parse("t.toml", text, Path::new("/base"))
+    Config::parse("t.toml", text.as_bytes(), Path::new("/base"))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect())
 }
 
@@ -213,6 +213,7 @@ fn errors_name_the_place_and_what_to_do() {
         ),
         ("[antivirus]\ndatabases = [\"builtin:all\"]\n", "t.toml:2:13:", "only \"builtin:demonstration\""),
         ("[gateway\n", "t.toml:1:9:", ""),
+        ("[gateway]\nthreads = 1\nthreads = 2\n", "t.toml:3:1:", "take one of them out"),
     ] {
         let errors = errors(text);
         assert!(
@@ -220,6 +221,13 @@ fn errors_name_the_place_and_what_to_do() {
             "{text:?}\nwanted {place} … {words}\ngot {errors:#?}"
         );
     }
+}
+
+#[test]
+fn bytes_that_are_no_text_have_their_place() {
+    let problems = Config::parse("t.toml", b"[limits]\n# \xc3\xbc\xff\n", Path::new("")).unwrap_err();
+    let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["t.toml:2:4: what follows is not UTF-8: save the file as UTF-8"]);
 }
 
 #[test]
