@@ -27,6 +27,9 @@ use lockgate_inspect::{Group, Policy};
 use lockgate_model::Limits;
 use lockgate_relay::quarantine::is_used_by;
 use lockgate_relay::settings::{Intercept, Listener, NextHop, Settings, Speaks, Tls};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -37,6 +40,9 @@ const EMBEDDED: &str = include_str!("../../../../config/lockgate.toml");
 
 /// How the embedded configuration is called in messages.
 pub(crate) const EMBEDDED_NAME: &str = "(embedded default configuration)";
+
+/// Among how many listeners one is looked for that a wrong name may mean.
+const NAMES_COMPARED_MAX: usize = 100;
 
 /// All that a configuration file says.
 #[derive(Clone, Debug)]
@@ -92,7 +98,13 @@ struct Reading<'a> {
     base: &'a Path,
     problems: Problems<'a>,
     draft: Draft,
-    listeners: Vec<(Listener, Range<usize>)>,
+    listeners: Vec<Listener>,
+    names: HashSet<String>,
+    /// Who listens there.
+    addresses: HashMap<SocketAddr, String>,
+    /// The last numbers given to listeners without a name.
+    smtp_number: usize,
+    pop3_number: usize,
     policy: GroupDraft,
     groups: Vec<(Group, Range<usize>)>,
 }
@@ -104,6 +116,10 @@ impl<'a> Reading<'a> {
             problems: Problems::new(file, text),
             draft: Draft::default(),
             listeners: Vec::new(),
+            names: HashSet::new(),
+            addresses: HashMap::new(),
+            smtp_number: 0,
+            pop3_number: 0,
             policy: GroupDraft::default(),
             groups: Vec::new(),
         }
@@ -169,30 +185,37 @@ impl<'a> Reading<'a> {
             Some(name) => name.clone(),
             None => self.free_name(listener.protocol),
         };
-        if self.listeners.iter().any(|(other, _)| other.name == listener.name) {
+        if !self.names.insert(listener.name.clone()) {
             let message =
                 format!("another listener is called {:?}: give this one a name of its own", listener.name);
             self.problems.add(span.clone(), message);
         }
-        if let Some((other, _)) = self.listeners.iter().find(|(other, _)| other.address == listener.address) {
-            let message = format!(
-                "listener {:?} has the address {} already: give this one another",
-                other.name, listener.address
-            );
-            self.problems.add(span.clone(), message);
+        match self.addresses.entry(listener.address) {
+            Entry::Occupied(taken) => {
+                let (address, by) = (taken.key(), taken.get());
+                let message =
+                    format!("listener {by:?} has the address {address} already: give this one another");
+                self.problems.add(span, message);
+            }
+            Entry::Vacant(free) => _ = free.insert(listener.name.clone()),
         }
-        self.listeners.push((listener, span));
+        self.listeners.push(listener);
     }
 
     /// The protocol's name, numbered where it is taken.
-    fn free_name(&self, protocol: Speaks) -> String {
-        let word = match protocol {
-            Speaks::Smtp => "smtp",
-            Speaks::Pop3 => "pop3",
+    fn free_name(&mut self, protocol: Speaks) -> String {
+        let (word, number) = match protocol {
+            Speaks::Smtp => ("smtp", &mut self.smtp_number),
+            Speaks::Pop3 => ("pop3", &mut self.pop3_number),
         };
-        let is_free = |name: &String| self.listeners.iter().all(|(other, _)| other.name != *name);
-        let numbered = (2..).map(|n| format!("{word}-{n}"));
-        std::iter::once(word.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+        loop {
+            // What was taken stays taken, so the next search goes on from here.
+            *number += 1;
+            let name = if *number == 1 { word.to_owned() } else { format!("{word}-{number}") };
+            if !self.names.contains(&name) {
+                return name;
+            }
+        }
     }
 
     fn policy(&mut self, value: &Spanned<DeValue<'_>>) {
@@ -231,7 +254,7 @@ impl<'a> Reading<'a> {
             return Err(problems);
         }
         let mut settings = self.draft.settings;
-        settings.listeners = self.listeners.into_iter().map(|(listener, _)| listener).collect();
+        settings.listeners = self.listeners;
         settings.quarantine_directory = self.policy.quarantine.clone();
         let groups = self.groups.into_iter().map(|(group, _)| group).chain([self.policy.finish()]);
         Ok(Config {
@@ -245,11 +268,12 @@ impl<'a> Reading<'a> {
 
     /// What no single key can know: whether what policy speaks of is there.
     fn check_groups(&mut self) {
-        let listeners: Vec<&str> =
-            self.listeners.iter().map(|(listener, _)| listener.name.as_str()).collect();
         for (group, span) in &self.groups {
-            for name in group.covers.listeners.iter().filter(|name| !listeners.contains(&name.as_str())) {
-                let message = match problem::nearest(name, listeners.iter().copied()) {
+            for name in group.covers.listeners.iter().filter(|name| !self.names.contains(*name)) {
+                // Thousands of wrong names among thousands of listeners are a made-up file: it must end, too.
+                let known =
+                    self.listeners.iter().take(NAMES_COMPARED_MAX).map(|listener| listener.name.as_str());
+                let message = match problem::nearest(name, known) {
                     Some(near) => {
                         format!("policy.group: no listener is called {name:?}: did you mean {near:?}?")
                     }

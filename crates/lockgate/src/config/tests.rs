@@ -224,6 +224,21 @@ fn errors_name_the_place_and_what_to_do() {
 }
 
 #[test]
+fn listeners_without_a_name_are_numbered() {
+    let listen = |port: usize, more: &str| {
+        format!("[[listen]]\naddress = \"127.0.0.1:{port}\"\nnext_hop = \"h:25\"\n{more}")
+    };
+    let named = "name = \"smtp-2\"\n";
+    let text = [listen(1, ""), listen(2, named), listen(3, ""), listen(4, "protocol = \"pop3\"\n")].concat();
+    let config = parse(&text).unwrap();
+    let names: Vec<_> = config.settings.listeners.iter().map(|listener| listener.name.as_str()).collect();
+    assert_eq!(names, ["smtp", "smtp-2", "smtp-3", "pop3"]);
+    // Each search goes on where the last one ended, or so many would take minutes.
+    let many: String = (1..5000).map(|port| listen(port, "")).collect();
+    assert_eq!(parse(&many).unwrap().settings.listeners[4998].name, "smtp-4999");
+}
+
+#[test]
 fn bytes_that_are_no_text_have_their_place() {
     let problems = Config::parse("t.toml", b"[limits]\n# \xc3\xbc\xff\n", Path::new("")).unwrap_err();
     let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
