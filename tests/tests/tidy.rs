@@ -328,7 +328,8 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
             let is_made = made.iter().any(|name| entry.file_name() == *name);
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !is_made => waiting.push(path),
-                Ok(kind) if kind.is_file() => files.push(path),
+                // In a second working tree of the same repository `.git` is a file.
+                Ok(kind) if kind.is_file() && !is_made => files.push(path),
                 _ => {}
             }
         }
