@@ -39,6 +39,7 @@ sources() {
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
+    settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;
     esac
 }

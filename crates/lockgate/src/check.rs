@@ -1,14 +1,11 @@
 //! `lockgate check`: loads everything, says what was understood and what was not. Rule: the same loading as `serve`.
 
-use crate::config::problem::Problem;
-use crate::config::{Config, source_name};
+use crate::config::{Config, Problem, describe, source_name};
 use crate::loading::{self, Loaded};
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_antivirus::Report;
-use lockgate_inspect::Group;
-use lockgate_model::{Class, Reason, Verdict};
-use lockgate_relay::settings::{ClientAddress, EventsTo, Intercept, Listener, NextHop, Speaks};
+use lockgate_relay::settings::Listener;
 use lockgate_relay::shared::Gate;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -31,7 +28,8 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if is_json {
         print(&json_lines(&loaded));
     } else {
-        print(&text(&config, &loaded));
+        print(&describe(&config));
+        print(&signatures_text(&config, &loaded.report));
     }
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");
@@ -105,30 +103,8 @@ fn problems_json(problems: &[Problem]) -> String {
     out
 }
 
-fn text(config: &Config, loaded: &Loaded) -> String {
-    let mut out = format!("configuration: {}\n\nlisteners\n", config.file);
-    for listener in &config.settings.listeners {
-        out.push_str(&listener_text(listener));
-    }
-    if config.settings.listeners.is_empty() {
-        out.push_str("  none: add [[listen]], nothing is served\n");
-    }
-    out.push_str("\npolicy\n");
-    for group in config.policy.groups() {
-        out.push_str(&group_text(group));
-    }
-    let events = match &config.settings.events {
-        EventsTo::Nowhere => "not written; set eve in [events]".to_owned(),
-        EventsTo::Stderr => "standard error".to_owned(),
-        EventsTo::File(path) => path.display().to_string(),
-    };
-    let _ = writeln!(out, "\nevents: {events}\n\nsignatures");
-    out.push_str(&signatures_text(config, &loaded.report));
-    out
-}
-
 fn signatures_text(config: &Config, report: &Report) -> String {
-    let mut out = String::new();
+    let mut out = "\nsignatures\n".to_owned();
     for source in &config.databases {
         let _ = writeln!(out, "  from {}", source_name(source).display());
     }
@@ -154,77 +130,5 @@ fn signatures_text(config: &Config, report: &Report) -> String {
     if failed > listed {
         let _ = writeln!(out, "  and {} more not loaded", failed - listed);
     }
-    out
-}
-
-/// A listener, and whether it accepts recipients for whom the next hop would not accept mail from a stranger.
-fn listener_text(listener: &Listener) -> String {
-    let protocol = match listener.protocol {
-        Speaks::Smtp => "smtp",
-        Speaks::Pop3 => "pop3",
-    };
-    let intercept = match listener.intercept {
-        Intercept::Explicit => "",
-        Intercept::Redirect => ", intercepted by nft redirect",
-        Intercept::Tproxy => ", intercepted by nft tproxy",
-    };
-    let Listener { name, address, next_hop, .. } = listener;
-    let mut out = format!("  {name}: {protocol} on {address}{intercept}, next hop {next_hop}\n");
-    if listener.protocol == Speaks::Smtp {
-        let _ = writeln!(out, "    {}", recipients_text(listener));
-    }
-    out
-}
-
-fn recipients_text(listener: &Listener) -> String {
-    const WHY: &str = "it would take every client for the gateway, whose address it may trust";
-    const ALSO: &str = "authenticated clients and servers in accept_xforward_from may write to everybody";
-    let domains = match listener.relay_domains.as_slice() {
-        [] => "refused, every one: set relay_domains, or client_address".to_owned(),
-        domains => format!("only in {}", domains.join(", ")),
-    };
-    match (&listener.next_hop, listener.intercept, listener.client_address) {
-        (NextHop::Maildir(_), ..) => {
-            "recipients: every one, delivered into the maildir and nowhere else".to_owned()
-        }
-        (_, Intercept::Tproxy, _) => {
-            "recipients: as the next hop decides, which sees the client's address".to_owned()
-        }
-        (_, _, ClientAddress::Xclient | ClientAddress::ProxyV1 | ClientAddress::ProxyV2) => {
-            "recipients: as the next hop decides, which learns the client's address".to_owned()
-        }
-        (_, _, ClientAddress::Auto) => format!(
-            "recipients: as the next hop decides, if it takes XCLIENT from the gateway\n    \
-             recipients if it does not: {domains}; {WHY}\n    {ALSO}"
-        ),
-        (_, _, ClientAddress::Xforward | ClientAddress::None) => {
-            format!(
-                "recipients: {domains}; the next hop does not learn the client's address, and {WHY}\n    {ALSO}"
-            )
-        }
-    }
-}
-
-fn group_text(group: &Group) -> String {
-    let mut out = format!("  {}:", group.name);
-    for verdict in Verdict::ALL {
-        let findings = Class::ALL.into_iter().filter(|c| group.on_finding(*c) == verdict).map(Class::name);
-        let reasons =
-            Reason::ALL.into_iter().filter(|r| group.on_incomplete(*r) == verdict).map(Reason::name);
-        let (findings, reasons): (Vec<_>, Vec<_>) = (findings.collect(), reasons.collect());
-        if findings.is_empty() && reasons.is_empty() {
-            continue;
-        }
-        let _ = write!(out, "\n    {:10} {}", verdict.name(), findings.join(" "));
-        if !reasons.is_empty() {
-            let gap = if findings.is_empty() { "" } else { "; " };
-            let _ = write!(out, "{gap}not inspected: {}", reasons.join(" "));
-        }
-    }
-    let bans = group.banned_names.len() + group.banned_types.len();
-    if bans > 0 {
-        let _ = write!(out, "\n    {bans} banned names and types");
-    }
-    out.push('\n');
     out
 }

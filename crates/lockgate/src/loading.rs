@@ -1,8 +1,7 @@
 //! From a configuration to a generation of engines: [`load`]. Rule: what cannot be used is named with its place; a path that
 //! cannot be read, or a file of which nothing can be used, is an error, so that a reload keeps what was loaded.
 
-use crate::config::draft::Source;
-use crate::config::{Config, source_name};
+use crate::config::{Config, Source, source_name};
 use crate::memory;
 use lockgate_antivirus::{Failure, Kind, Report, Sources};
 use lockgate_inspect::Generation;

@@ -1,46 +1,7 @@
-//! The gateway's binary: reads the command line and hands over. Rule: each command is a file of its own.
+//! The gateway's binary. Rule: everything is in the library, where tests and fuzz targets reach it.
 
-mod check;
-mod command;
-mod config;
-mod descriptors;
-mod explain;
-mod loading;
-mod memory;
-mod notify;
-mod progress;
-mod report;
-mod scan;
-#[cfg(test)]
-mod scratch;
-mod serve;
-
-use clap::ArgMatches;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = command::command().get_matches();
-    let status = match matches.subcommand() {
-        Some(("serve", arguments)) => serve::run(arguments),
-        Some(("check", arguments)) => check::run(arguments),
-        Some(("scan", arguments)) => scan::run(arguments),
-        Some(("explain", arguments)) => explain::run(arguments),
-        Some(("reference", arguments)) => reference(arguments),
-        _ => report::EXIT_WRONG,
-    };
-    ExitCode::from(status)
-}
-
-/// Prints the tables for people; `docs/reference.md` and `config/lockgate.toml` are made by it.
-fn reference(arguments: &ArgMatches) -> u8 {
-    let commands = command::helps();
-    let text = if arguments.get_flag("markdown") {
-        config::reference::markdown(&commands)
-    } else if arguments.get_flag("man") {
-        config::reference::man(&commands, env!("CARGO_PKG_VERSION"))
-    } else {
-        config::reference::toml()
-    };
-    report::print(&text);
-    report::EXIT_CLEAN
+    lockgate::run()
 }

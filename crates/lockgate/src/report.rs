@@ -1,6 +1,6 @@
 //! What commands have in common when they end. Rule: 0 all is well, 1 something was found, 2 something went wrong.
 
-use crate::config::problem::Problem;
+use crate::config::Problem;
 use std::io::Write;
 
 /// All is well.

@@ -2,8 +2,7 @@
 //! same findings as on the wire.
 
 use crate::command::paths;
-use crate::config::Config;
-use crate::config::draft::Source;
+use crate::config::{Config, Source};
 use crate::loading;
 use crate::progress::Progress;
 use crate::report::{EXIT_CLEAN, EXIT_FOUND, EXIT_WRONG, say_problems};

@@ -275,9 +275,8 @@ impl Serving {
 }
 
 fn load_anew(path: Option<&Path>, number: u64) -> Reloaded {
-    let words = |problems: Vec<crate::config::problem::Problem>| {
-        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
+    let words =
+        |problems: Vec<crate::config::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
     let config = Config::load(path).map_err(words)?;
     let loaded = loading::load(&config, number);
     if loaded.errors.is_empty() { Ok((Box::new(config), loaded)) } else { Err(loaded.errors) }

@@ -1,37 +1,48 @@
 //! The configuration file: [`Config::load`]. Rule: a file is taken whole or refused with every problem in it.
 //!
-//! [`table`] is the frame of the settings table, [`keys`], [`keys_listen`] and [`keys_policy`] are its rows, [`draft`] is where
-//! their values go, [`reference`] shows them to people.
+//! `table` is the frame of the settings table, `keys`, `keys_listen` and `keys_policy` are its rows, `draft` is where their
+//! values go; `reference` shows the rows to people, `describe` what a file says.
 
-pub mod draft;
-pub mod keys;
-pub mod keys_listen;
-pub mod keys_policy;
-pub mod problem;
-pub mod reference;
-pub mod table;
-pub mod value;
+mod describe;
+mod draft;
+mod keys;
+mod keys_listen;
+mod keys_policy;
+mod problem;
+pub(crate) mod reference;
+mod table;
+mod value;
 
 #[cfg(test)]
 mod tests;
 
-use crate::config::draft::{Draft, GroupDraft, ListenDraft, Source};
-use crate::config::problem::{Problem, Problems};
+pub use crate::config::describe::describe;
+pub use crate::config::draft::Source;
+pub use crate::config::problem::Problem;
+
+use crate::config::draft::{Draft, GroupDraft, ListenDraft};
+use crate::config::problem::Problems;
 use crate::config::table::{Section, unknown_key};
 use lockgate_inspect::{Group, Policy};
 use lockgate_model::Limits;
 use lockgate_relay::quarantine::is_used_by;
 use lockgate_relay::settings::{Intercept, Listener, NextHop, Settings, Speaks, Tls};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The configuration that serves where none is given.
-pub const EMBEDDED: &str = include_str!("../../../../config/lockgate.toml");
+const EMBEDDED: &str = include_str!("../../../../config/lockgate.toml");
 
 /// How the embedded configuration is called in messages.
-pub const EMBEDDED_NAME: &str = "(embedded default configuration)";
+pub(crate) const EMBEDDED_NAME: &str = "(embedded default configuration)";
+
+/// Among how many listeners one is looked for that a wrong name may mean.
+const NAMES_COMPARED_MAX: usize = 100;
 
 /// All that a configuration file says.
 #[derive(Clone, Debug)]
@@ -51,23 +62,31 @@ pub struct Config {
 impl Config {
     /// Reads a file, or the embedded default where none is named.
     pub fn load(path: Option<&Path>) -> Result<Self, Vec<Problem>> {
-        let Some(path) = path else { return Self::parse(EMBEDDED_NAME, EMBEDDED, Path::new("")) };
-        let name = path.display().to_string();
-        let whole = |message: String| vec![Problem { file: name.clone(), line: 1, column: 1, message }];
-        let bytes = std::fs::read(path).map_err(|error| whole(format!("cannot be read: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            whole(format!("is not UTF-8 at byte {at}: save it as UTF-8"))
-        })?;
-        Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
+        let mut config = match path {
+            None => Self::parse(EMBEDDED_NAME, EMBEDDED.as_bytes(), Path::new(""))?,
+            Some(path) => {
+                let name = path.display().to_string();
+                let bytes = std::fs::read(path)
+                    .map_err(|error| one_problem(&name, "", format!("cannot be read: {error}")))?;
+                Self::parse(&name, &bytes, path.parent().unwrap_or(Path::new("")))?
+            }
+        };
+        if config.settings.hostname == Settings::default().hostname {
+            config.settings.hostname = system_hostname().unwrap_or(config.settings.hostname);
+        }
+        Ok(config)
     }
 
-    /// Reads the text of a file; relative paths in it start at `base`.
-    pub fn parse(file: &str, text: &str, base: &Path) -> Result<Self, Vec<Problem>> {
+    /// Reads the content of a file, and nothing besides; relative paths in it start at `base`.
+    pub fn parse(file: &str, content: &[u8], base: &Path) -> Result<Self, Vec<Problem>> {
+        let Ok(text) = std::str::from_utf8(content) else {
+            let valid = content.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            return Err(one_problem(file, valid, "what follows is not UTF-8: save the file as UTF-8"));
+        };
         let mut reading = Reading::new(file, text, base);
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
-            reading.problems.add(error.span().unwrap_or(0..0), error.message());
+            reading.problems.add(error.span().unwrap_or(0..0), no_toml(error.message()));
         }
         reading.document(document.get_ref());
         reading.finish(file)
@@ -79,7 +98,13 @@ struct Reading<'a> {
     base: &'a Path,
     problems: Problems<'a>,
     draft: Draft,
-    listeners: Vec<(Listener, Range<usize>)>,
+    listeners: Vec<Listener>,
+    names: HashSet<String>,
+    /// Who listens there.
+    addresses: HashMap<SocketAddr, String>,
+    /// The last numbers given to listeners without a name.
+    smtp_number: usize,
+    pop3_number: usize,
     policy: GroupDraft,
     groups: Vec<(Group, Range<usize>)>,
 }
@@ -91,6 +116,10 @@ impl<'a> Reading<'a> {
             problems: Problems::new(file, text),
             draft: Draft::default(),
             listeners: Vec::new(),
+            names: HashSet::new(),
+            addresses: HashMap::new(),
+            smtp_number: 0,
+            pop3_number: 0,
             policy: GroupDraft::default(),
             groups: Vec::new(),
         }
@@ -156,27 +185,37 @@ impl<'a> Reading<'a> {
             Some(name) => name.clone(),
             None => self.free_name(listener.protocol),
         };
-        if self.listeners.iter().any(|(other, _)| other.name == listener.name) {
+        if !self.names.insert(listener.name.clone()) {
             let message =
                 format!("another listener is called {:?}: give this one a name of its own", listener.name);
             self.problems.add(span.clone(), message);
         }
-        if let Some((other, _)) = self.listeners.iter().find(|(other, _)| other.address == listener.address) {
-            let message = format!("listener {:?} has the address {} already", other.name, listener.address);
-            self.problems.add(span.clone(), message);
+        match self.addresses.entry(listener.address) {
+            Entry::Occupied(taken) => {
+                let (address, by) = (taken.key(), taken.get());
+                let message =
+                    format!("listener {by:?} has the address {address} already: give this one another");
+                self.problems.add(span, message);
+            }
+            Entry::Vacant(free) => _ = free.insert(listener.name.clone()),
         }
-        self.listeners.push((listener, span));
+        self.listeners.push(listener);
     }
 
     /// The protocol's name, numbered where it is taken.
-    fn free_name(&self, protocol: Speaks) -> String {
-        let word = match protocol {
-            Speaks::Smtp => "smtp",
-            Speaks::Pop3 => "pop3",
+    fn free_name(&mut self, protocol: Speaks) -> String {
+        let (word, number) = match protocol {
+            Speaks::Smtp => ("smtp", &mut self.smtp_number),
+            Speaks::Pop3 => ("pop3", &mut self.pop3_number),
         };
-        let is_free = |name: &String| self.listeners.iter().all(|(other, _)| other.name != *name);
-        let numbered = (2..).map(|n| format!("{word}-{n}"));
-        std::iter::once(word.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+        loop {
+            // What was taken stays taken, so the next search goes on from here.
+            *number += 1;
+            let name = if *number == 1 { word.to_owned() } else { format!("{word}-{number}") };
+            if !self.names.contains(&name) {
+                return name;
+            }
+        }
     }
 
     fn policy(&mut self, value: &Spanned<DeValue<'_>>) {
@@ -200,7 +239,10 @@ impl<'a> Reading<'a> {
             let message = "policy.group: \"default\" is the name of [policy] itself: choose another";
             self.problems.add(span.clone(), message);
         } else if self.groups.iter().any(|(other, _)| other.name == name) {
-            self.problems.add(span.clone(), format!("policy.group: another group is called {name:?}"));
+            self.problems.add(
+                span.clone(),
+                format!("policy.group: another group is called {name:?}: choose another name"),
+            );
         }
         self.groups.push((draft.finish(), span));
     }
@@ -212,11 +254,8 @@ impl<'a> Reading<'a> {
             return Err(problems);
         }
         let mut settings = self.draft.settings;
-        settings.listeners = self.listeners.into_iter().map(|(listener, _)| listener).collect();
+        settings.listeners = self.listeners;
         settings.quarantine_directory = self.policy.quarantine.clone();
-        if settings.hostname == Settings::default().hostname {
-            settings.hostname = system_hostname().unwrap_or(settings.hostname);
-        }
         let groups = self.groups.into_iter().map(|(group, _)| group).chain([self.policy.finish()]);
         Ok(Config {
             file: file.to_owned(),
@@ -229,15 +268,18 @@ impl<'a> Reading<'a> {
 
     /// What no single key can know: whether what policy speaks of is there.
     fn check_groups(&mut self) {
-        let listeners: Vec<&str> =
-            self.listeners.iter().map(|(listener, _)| listener.name.as_str()).collect();
         for (group, span) in &self.groups {
-            for name in group.covers.listeners.iter().filter(|name| !listeners.contains(&name.as_str())) {
-                let message = match problem::nearest(name, listeners.iter().copied()) {
+            for name in group.covers.listeners.iter().filter(|name| !self.names.contains(*name)) {
+                // Thousands of wrong names among thousands of listeners are a made-up file: it must end, too.
+                let known =
+                    self.listeners.iter().take(NAMES_COMPARED_MAX).map(|listener| listener.name.as_str());
+                let message = match problem::nearest(name, known) {
                     Some(near) => {
                         format!("policy.group: no listener is called {name:?}: did you mean {near:?}?")
                     }
-                    None => format!("policy.group: no listener is called {name:?}"),
+                    None => format!(
+                        "policy.group: no listener is called {name:?}: write the name of one, or take it out"
+                    ),
                 };
                 self.problems.add(span.clone(), message);
             }
@@ -252,6 +294,22 @@ impl<'a> Reading<'a> {
             self.problems.add(span.clone(), message);
         }
     }
+}
+
+/// What is no TOML. Its parser says what it expected; where it does not, what to do is said here.
+fn no_toml(message: &str) -> String {
+    match message {
+        "duplicate key" => "this key is there already: take one of them out".to_owned(),
+        _ if message.contains(", expected ") => message.to_owned(),
+        _ => format!("{message}: this is no TOML, docs/reference.md says how each key is written"),
+    }
+}
+
+/// What ends the reading, at the end of what was read.
+fn one_problem(file: &str, read: &str, message: impl Into<String>) -> Vec<Problem> {
+    let mut problems = Problems::new(file, read);
+    problems.add(read.len()..read.len(), message);
+    problems.into_sorted()
 }
 
 /// What does not fit together in one listener.
@@ -292,7 +350,7 @@ fn system_hostname() -> Option<String> {
 }
 
 /// The paths of databases for messages.
-pub fn source_name(source: &Source) -> PathBuf {
+pub(crate) fn source_name(source: &Source) -> PathBuf {
     match source {
         Source::Demonstration => PathBuf::from(Source::DEMONSTRATION),
         Source::Path(path) => path.clone(),

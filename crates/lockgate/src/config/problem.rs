@@ -26,7 +26,8 @@ impl fmt::Display for Problem {
 pub struct Problems<'a> {
     file: &'a str,
     text: &'a str,
-    found: Vec<Problem>,
+    /// Where, in bytes, and what.
+    found: Vec<(usize, String)>,
 }
 
 impl<'a> Problems<'a> {
@@ -37,20 +38,22 @@ impl<'a> Problems<'a> {
 
     /// One more, at a range of bytes of the file.
     pub fn add(&mut self, span: Range<usize>, message: impl Into<String>) {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        self.found.push(Problem {
-            file: self.file.to_owned(),
-            line: before.bytes().filter(|c| *c == b'\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message: message.into(),
-        });
+        let at = if self.text.is_char_boundary(span.start) { span.start } else { self.text.len() };
+        self.found.push((at, message.into()));
     }
 
-    /// All of them in the file's order.
+    /// All of them in the file's order. The text is walked once, however many there are.
     pub fn into_sorted(mut self) -> Vec<Problem> {
-        self.found.sort_by_key(|problem| (problem.line, problem.column));
-        self.found
+        self.found.sort_by_key(|(at, _)| *at);
+        let (mut walked, mut line, mut column) = (0, 1, 1);
+        let with_place = |(at, message)| {
+            for c in self.text[walked..at].chars() {
+                (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+            }
+            walked = at;
+            Problem { file: self.file.to_owned(), line, column, message }
+        };
+        self.found.into_iter().map(with_place).collect()
     }
 }
 

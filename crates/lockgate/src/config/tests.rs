@@ -7,7 +7,7 @@ use lockgate_model::{Class, Reason, Verdict};
 use std::fmt::Debug;
 
 fn parse(text: &str) -> Result<Config, Vec<String>> {
-    Config::parse("t.toml", text, Path::new("/base"))
+    Config::parse("t.toml", text.as_bytes(), Path::new("/base"))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect())
 }
 
@@ -213,6 +213,7 @@ fn errors_name_the_place_and_what_to_do() {
         ),
         ("[antivirus]\ndatabases = [\"builtin:all\"]\n", "t.toml:2:13:", "only \"builtin:demonstration\""),
         ("[gateway\n", "t.toml:1:9:", ""),
+        ("[gateway]\nthreads = 1\nthreads = 2\n", "t.toml:3:1:", "take one of them out"),
     ] {
         let errors = errors(text);
         assert!(
@@ -220,6 +221,28 @@ fn errors_name_the_place_and_what_to_do() {
             "{text:?}\nwanted {place} … {words}\ngot {errors:#?}"
         );
     }
+}
+
+#[test]
+fn listeners_without_a_name_are_numbered() {
+    let listen = |port: usize, more: &str| {
+        format!("[[listen]]\naddress = \"127.0.0.1:{port}\"\nnext_hop = \"h:25\"\n{more}")
+    };
+    let named = "name = \"smtp-2\"\n";
+    let text = [listen(1, ""), listen(2, named), listen(3, ""), listen(4, "protocol = \"pop3\"\n")].concat();
+    let config = parse(&text).unwrap();
+    let names: Vec<_> = config.settings.listeners.iter().map(|listener| listener.name.as_str()).collect();
+    assert_eq!(names, ["smtp", "smtp-2", "smtp-3", "pop3"]);
+    // Each search goes on where the last one ended, or so many would take minutes.
+    let many: String = (1..5000).map(|port| listen(port, "")).collect();
+    assert_eq!(parse(&many).unwrap().settings.listeners[4998].name, "smtp-4999");
+}
+
+#[test]
+fn bytes_that_are_no_text_have_their_place() {
+    let problems = Config::parse("t.toml", b"[limits]\n# \xc3\xbc\xff\n", Path::new("")).unwrap_err();
+    let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["t.toml:2:4: what follows is not UTF-8: save the file as UTF-8"]);
 }
 
 #[test]

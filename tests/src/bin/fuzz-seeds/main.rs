@@ -2,6 +2,8 @@
 //!
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar.
 
+mod settings;
+
 use lockgate_tests::Directory;
 use lockgate_tests::mail;
 use lockgate_tests::process::run;
@@ -26,6 +28,7 @@ fn main() {
     patterns(&corpus);
     signatures(&corpus);
     waist(&corpus, &samples);
+    settings::seeds(&corpus);
 }
 
 struct Corpus {
