@@ -252,6 +252,13 @@ impl Layers {
         usize::try_from(kib << 10).unwrap_or(usize::MAX).max(CHUNK_BYTES_MIN)
     }
 
+    /// Something about the exchange itself, such as a request's host, before its content.
+    pub fn about(&mut self, buffer: Buffer, bytes: &[u8], judge: &mut Judge) {
+        let Some(root) = self.stack.first() else { return };
+        self.panel.push(&root.part, buffer, bytes, &mut Listening::default(), judge);
+        self.panel.end(&root.part, buffer, judge);
+    }
+
     /// What has been used of the limits.
     pub fn budget(&self) -> &Budget {
         &self.budget

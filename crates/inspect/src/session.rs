@@ -10,7 +10,7 @@ use crate::panel::Panel;
 use crate::policy::{Group, Policy};
 use lockgate_content::Means;
 use lockgate_model::{
-    Budget, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
+    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
 };
 use std::sync::Arc;
 
@@ -136,6 +136,14 @@ impl Inspection {
         let released = self.hold.take(&chunk[..consumed]);
         let progress = if consumed < chunk.len() { Progress::Busy } else { ran.into() };
         Pushed { consumed, released, progress }
+    }
+
+    /// Something about the exchange itself, such as a request's host, before its content: whole, once for each buffer.
+    pub fn about(&mut self, buffer: Buffer, bytes: &[u8]) {
+        if let Some(layers) = &mut self.layers {
+            layers.about(buffer, bytes, &mut self.judge);
+            self.stop_if_refused();
+        }
     }
 
     /// How long the last push or finish took, by the caller's clock: the next ones take smaller pieces where it was long.

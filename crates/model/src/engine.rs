@@ -45,7 +45,8 @@ pub trait FlowState: Send {
 pub trait Scanner: Send {
     /// A part begins; its names and its detected type are known.
     fn open(&mut self, part: &Part) -> Want;
-    /// Bytes of one buffer of an open part, in order.
+    /// Bytes of one buffer of an open part, in order. What is about the exchange itself (`http.*`) is pushed for the root
+    /// before it opens, each buffer whole and ended before the next.
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want;
     /// A buffer has ended; negation, sizes and offsets from the end are decided here.
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink);

@@ -39,17 +39,40 @@ pub enum Buffer {
     FileData,
     /// The header block of a message or MIME entity, as received.
     MailHeader,
+    /// The method of a request.
+    HttpMethod,
+    /// The host that a request is for: lower case, no port, no dot at its end; an IPv6 address without brackets.
+    HttpHost,
+    /// Path and query of a request, percent escapes of unreserved characters undone (RFC 3986 section 6.2.2).
+    HttpUri,
+    /// The `User-Agent` of a request.
+    HttpUserAgent,
+    /// The media type of a response, in lower case without parameters.
+    HttpContentType,
 }
 
 impl Buffer {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::FileData, Self::MailHeader];
+    pub const ALL: [Self; 7] = [
+        Self::FileData,
+        Self::MailHeader,
+        Self::HttpMethod,
+        Self::HttpHost,
+        Self::HttpUri,
+        Self::HttpUserAgent,
+        Self::HttpContentType,
+    ];
 
     /// The name used in rules, events and evidence.
     pub fn name(self) -> &'static str {
         match self {
             Self::FileData => "file.data",
             Self::MailHeader => "mail.header",
+            Self::HttpMethod => "http.method",
+            Self::HttpHost => "http.host",
+            Self::HttpUri => "http.uri",
+            Self::HttpUserAgent => "http.user_agent",
+            Self::HttpContentType => "http.content_type",
         }
     }
 }
