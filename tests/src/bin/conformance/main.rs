@@ -1,5 +1,7 @@
 //! What needs data from outside the tree: `conformance DIR`. Rule: a set that is not there is said to be missing, never passed.
 
+mod http_evader;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -20,12 +22,13 @@ fn main() -> ExitCode {
         eprintln!("conformance DIR");
         return ExitCode::from(2);
     };
-    let sets: [(&str, Check); 5] = [
+    let sets: [(&str, Check); 6] = [
         ("clamav-dbs", databases),
         ("clamav-testfiles", test_files),
         ("zipbombs", bounded),
         ("archives", bounded),
         ("mime-is-broken", odd_mails),
+        ("http-evader", http_evader::check),
     ];
     let (mut passed, mut failed, mut missing) = (0, 0, 0);
     for (name, check) in sets {
