@@ -24,7 +24,6 @@ fn session<'a>(commands: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Ve
             if !speak(&mut exchange, &mut lines, &mut said) {
                 return said;
             }
-            answer(&mut exchange, &mut said);
             let step = receiver.step(chunk);
             chunk = &chunk[step.consumed..];
             match step.frame {
@@ -53,8 +52,9 @@ fn session<'a>(commands: &str, chunks: impl IntoIterator<Item = &'a [u8]>) -> Ve
 
 /// What the client says, as far as it is read; `false` where the session is to be closed.
 fn speak(exchange: &mut Exchange, lines: &mut std::str::Lines<'_>, said: &mut Vec<String>) -> bool {
-    answer(exchange, said);
     loop {
+        // A reply of ours makes room for a command: that is read now, not at a time that depends on the cuts.
+        answer(exchange, said);
         let reads = exchange.reads();
         if reads == Reads::Nothing {
             return true;

@@ -147,7 +147,10 @@ pub fn binary() -> &'static Path {
             return PathBuf::from(path);
         }
         let test = std::env::current_exe().expect("a test has a path");
-        let profile = test.parent().and_then(Path::parent).expect("TARGET/PROFILE/deps/TEST");
+        // TARGET/PROFILE/deps/TEST, or TARGET/PROFILE/PROGRAM.
+        let beside = test.parent().expect("a program lies in a directory");
+        let profile =
+            if beside.ends_with("deps") { beside.parent().expect("TARGET/PROFILE/deps") } else { beside };
         let target = profile.parent().expect("TARGET/PROFILE");
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);

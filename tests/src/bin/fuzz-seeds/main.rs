@@ -373,6 +373,9 @@ fn pop3(corpus: &Corpus) {
             &[commands.as_bytes(), b"\n\n", CUTS, replies.as_bytes()].concat(),
         );
     }
+    // More commands than may wait for a reply, and what is none behind the login, byte by byte.
+    let many = ["AUTH PLAIN\nA=\n", &"XYZZY\n".repeat(5), &"NOOP\n".repeat(62), "\n"].concat();
+    corpus.put("pop3", "many", &[many.as_bytes(), &[0; CUTS.len()], b"+OK\r\n+ \r\n+OK\r\n\r+OK"].concat());
     corpus.put("pop3", "long", &[&b"NOOP\n\n"[..], CUTS, &b"+OK ".repeat(3000)].concat());
 }
 
