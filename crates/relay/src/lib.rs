@@ -8,6 +8,7 @@ pub mod dial;
 pub mod drain;
 pub mod events;
 pub mod heading;
+pub mod http;
 pub mod listener;
 pub mod maildir;
 mod paced;

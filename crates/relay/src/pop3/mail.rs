@@ -303,6 +303,7 @@ impl Mail {
                 subject: self.heading.subject.as_deref(),
                 message_id: self.heading.message_id.as_deref(),
             },
+            http: None,
             judgement,
             action,
             reply: &reply,
