@@ -82,10 +82,11 @@ pub(crate) fn length(fields: &mut Fields, oddities: &mut Oddities) -> Result<Opt
     if let Some(wrong) = wrong {
         oddities.met(wrong)?;
     }
-    if seen > 1 {
-        fields.remove("content-length");
-        if let Some(one) = one {
-            fields.push(b"Content-Length", one.to_string().as_bytes());
+    if let Some(one) = one {
+        let digits = one.to_string();
+        if seen > 1 || fields.get("content-length") != Some(digits.as_bytes()) {
+            fields.remove("content-length");
+            fields.push(b"Content-Length", digits.as_bytes());
         }
     }
     Ok(one)

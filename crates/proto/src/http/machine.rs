@@ -116,6 +116,11 @@ impl<K: Kind> Machine<K> {
 
     fn head<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a, K::Head>, Refusal> {
         let mut consumed = 0;
+        let is_first =
+            matches!(self.awaited, Awaited::StartLine { empty_lines: 0 }) && !self.lines.has_begun();
+        if is_first && !input.is_empty() {
+            self.oddities.forget();
+        }
         loop {
             let (bytes_max, too_long) = match &self.awaited {
                 Awaited::Fields { bytes, .. } => {
@@ -145,7 +150,6 @@ impl<K: Kind> Machine<K> {
                 }
             }
             Awaited::StartLine { .. } => {
-                self.oddities.forget();
                 let start = self.kind.start(line, &mut self.oddities)?;
                 self.awaited = Awaited::Fields { start, fields: Fields::new(), bytes: 0 };
             }

@@ -106,3 +106,6 @@ pub enum Frame<'a, H> {
     /// The message cannot be relayed, nor can anything behind it: each further step says the same.
     Refused(Refusal),
 }
+
+#[cfg(test)]
+mod tests;
