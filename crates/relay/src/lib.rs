@@ -16,6 +16,7 @@ pub mod pop3;
 mod proxy_header;
 pub mod quarantine;
 mod queue;
+mod reasons;
 pub mod scratch;
 pub mod server;
 pub mod settings;

@@ -109,6 +109,11 @@ impl Content {
         self.said
     }
 
+    /// Lets the head go before any content.
+    pub fn begin(&mut self, out: &mut Stream) -> io::Result<()> {
+        self.write(&Released::default(), Last::No, out)
+    }
+
     /// More of it, without its framing.
     pub fn push(&mut self, content: &[u8], out: Option<&mut Stream>) -> io::Result<Outcome> {
         if self.place == Place::Refused {
@@ -207,7 +212,7 @@ impl Content {
         let mut after = Vec::new();
         if self.framing == Framing::Chunked {
             if !released.is_empty() {
-                before.extend_from_slice(chunk_head(released.bytes()).as_bytes());
+                before.extend_from_slice(&chunk_head(released.bytes()));
                 after.extend_from_slice(b"\r\n");
             }
             if last == Last::Yes {
