@@ -116,11 +116,13 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
 fn greeting(config: &Config, running: &Running, signatures: u64, failed: u64) -> String {
     let mut lines = vec![format!("lockgate {} serves {}", env!("CARGO_PKG_VERSION"), config.file)];
     for (listener, address) in config.settings.listeners.iter().zip(running.addresses()) {
-        let protocol = match listener.protocol {
-            Speaks::Smtp => "smtp",
-            Speaks::Pop3 => "pop3",
-        };
-        lines.push(format!("  {}: {protocol} on {address}, next hop {}", listener.name, listener.next_hop));
+        let (name, protocol) = (&listener.name, listener.protocol.name());
+        lines.push(match listener.protocol {
+            Speaks::Http => format!("  {name}: {protocol} on {address}, to where each request is for"),
+            Speaks::Smtp | Speaks::Pop3 => {
+                format!("  {name}: {protocol} on {address}, next hop {}", listener.next_hop)
+            }
+        });
     }
     let sources = loading::sources_line(config);
     lines.push(format!("  {signatures} signatures from {sources}, {failed} not in use"));

@@ -1,10 +1,11 @@
-//! Sans-io protocols: SMTP, POP3 and the PROXY protocol. Rule: bytes in, events out; no socket, no clock, no policy.
+//! Sans-io protocols: HTTP/1.x, SMTP, POP3 and the PROXY protocol. Rule: bytes in, events out; no socket, no clock, no policy.
 //!
 //! Each protocol has a *receiver* that frames what arrives, a parser for commands and replies, and a *sender* for what
 //! leaves. None of them keeps content: it passes through as slices of the caller's own buffer. What they share:
 //! [`lines`] for commands, [`dotted`] for content that ends with a dot, [`line_ends`] for the speed and the proof.
 
 pub mod dotted;
+pub mod http;
 pub mod line_ends;
 pub mod lines;
 pub mod pop3;

@@ -1,7 +1,7 @@
 //! The way to the next hop: [`dial`]. Rule: a place first, then the name, then the connection, each within its time.
 
 use crate::listener::Accepted;
-use crate::settings::{ClientAddress, Intercept, NextHop};
+use crate::settings::{ClientAddress, Intercept, Listener, NextHop};
 use crate::shared::Shared;
 use crate::stream::Stream;
 use crate::tally::Place;
@@ -65,6 +65,32 @@ impl fmt::Display for DialError {
 
 impl std::error::Error for DialError {}
 
+/// Connects to a host of the web on behalf of an accepted client, from whose address it dials if it was intercepted so.
+/// `permits` says of each of its addresses why not.
+pub async fn dial_host(
+    accepted: &Accepted,
+    shared: &Shared,
+    host: &str,
+    port: u16,
+    permits: impl Fn(SocketAddr) -> Result<(), &'static str>,
+) -> Result<Upstream, DialError> {
+    let settings = &accepted.gate.settings;
+    let target = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let place = take_place(shared, settings, &target)?;
+    let connecting = async {
+        let mut addresses = resolve(&target).await.map_err(DialError::Name)?;
+        let mut refused = None;
+        addresses.retain(|address| permits(*address).map_err(|why| refused = Some(why)).is_ok());
+        match refused {
+            Some(why) if addresses.is_empty() => Err(DialError::Nowhere(why)),
+            _ => connect(&addresses, source(accepted)).await,
+        }
+    };
+    let connected = timeout(settings.timeouts.connect, connecting).await;
+    let (tcp, address) = connected.map_err(|_| DialError::Timeout)??;
+    Ok(Upstream { stream: Stream::new(tcp), address, host: host.to_owned(), _place: place })
+}
+
 /// Connects to the listener's next hop on behalf of an accepted client.
 pub async fn dial(accepted: &Accepted, shared: &Shared) -> Result<Upstream, DialError> {
     let settings = &accepted.gate.settings;
@@ -78,15 +104,12 @@ pub async fn dial(accepted: &Accepted, shared: &Shared) -> Result<Upstream, Dial
         }
         NextHop::Maildir(_) => return Err(DialError::Nowhere("a maildir is no network hop")),
     };
-    let place = shared
-        .next_hops
-        .enter(target.clone(), settings.next_hop_connections_max, usize::MAX)
-        .map_err(|_| DialError::Busy)?;
-    let source = match settings.intercept {
-        Intercept::Tproxy => Some(accepted.client),
-        Intercept::Explicit | Intercept::Redirect => None,
+    let place = take_place(shared, settings, &target)?;
+    let connecting = async {
+        let addresses = resolve(&target).await.map_err(DialError::Name)?;
+        connect(&addresses, source(accepted)).await
     };
-    let connected = timeout(settings.timeouts.connect, connect(&target, source)).await;
+    let connected = timeout(settings.timeouts.connect, connecting).await;
     let (tcp, address) = connected.map_err(|_| DialError::Timeout)??;
     let mut stream = Stream::new(tcp);
     write_proxy_header(&mut stream, accepted, settings.client_address).map_err(DialError::Refused)?;
@@ -97,10 +120,26 @@ pub async fn dial(accepted: &Accepted, shared: &Shared) -> Result<Upstream, Dial
     Ok(Upstream { stream, address, host, _place: place })
 }
 
+fn take_place(shared: &Shared, settings: &Listener, target: &str) -> Result<Place<String>, DialError> {
+    let place = shared.next_hops.enter(target.to_owned(), settings.next_hop_connections_max, usize::MAX);
+    place.map_err(|_| DialError::Busy)
+}
+
+/// The address to dial from, where it is not the gateway's own.
+fn source(accepted: &Accepted) -> Option<SocketAddr> {
+    match accepted.gate.settings.intercept {
+        Intercept::Tproxy => Some(accepted.client),
+        Intercept::Explicit | Intercept::Redirect => None,
+    }
+}
+
 /// Tries each address in turn; the last one's error is told.
-async fn connect(target: &str, source: Option<SocketAddr>) -> Result<(TcpStream, SocketAddr), DialError> {
+async fn connect(
+    addresses: &[SocketAddr],
+    source: Option<SocketAddr>,
+) -> Result<(TcpStream, SocketAddr), DialError> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
-    for address in resolve(target).await.map_err(DialError::Name)? {
+    for &address in addresses {
         let tried = match source {
             None => TcpStream::connect(address).await,
             Some(source) => connect_from(source, address).await,
@@ -161,13 +200,13 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         for target in [address.to_string(), format!("localhost:{}", address.port())] {
-            let (_, connected) = connect(&target, None).await.unwrap();
+            let (_, connected) = connect(&resolve(&target).await.unwrap(), None).await.unwrap();
             assert_eq!(connected, address);
         }
         drop(listener);
-        assert!(matches!(connect(&address.to_string(), None).await, Err(DialError::Refused(_))));
-        assert!(matches!(connect("no.such.host.invalid:25", None).await, Err(DialError::Name(_))));
-        assert!(matches!(connect("no port", None).await, Err(DialError::Name(_))));
+        assert!(matches!(connect(&[address], None).await, Err(DialError::Refused(_))));
+        assert!(resolve("no.such.host.invalid:25").await.is_err());
+        assert!(resolve("no port").await.is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 pub mod record;
 pub mod timestamp;
 
-pub use record::{Action, Mail, Record};
+pub use record::{Action, Http, Mail, Record};
 
 use crate::settings::EventsTo;
 use std::fs::{File, OpenOptions};

@@ -1,6 +1,7 @@
 //! The way in: sockets that listen, and what is known of who comes ([`Accepted`]). Rule: over a limit, the client is
 //! answered and let go before anything is spent on it.
 
+use crate::http;
 use crate::proxy_header;
 use crate::settings::{Intercept, Speaks, Tls};
 use crate::shared::{Gate, Shared};
@@ -122,6 +123,7 @@ pub(crate) fn refuse(tcp: &TcpStream, gate: &Gate, why: &str) {
         Speaks::Smtp => format!("421 4.3.2 {why}\r\n"),
         // RFC 3206: SYS/TEMP is a problem of the system that is likely to pass.
         Speaks::Pop3 => format!("-ERR [SYS/TEMP] {why}\r\n"),
+        Speaks::Http => http::page::unavailable(why),
     };
     let socket = SockRef::from(tcp);
     let _ = socket.send(words.as_bytes());

@@ -5,7 +5,7 @@ use crate::drain::Phase;
 use crate::listener::{self, EXHAUSTION_PAUSE, admit, bind, is_exhaustion};
 use crate::settings::{Listener, Speaks};
 use crate::shared::{Gate, Shared};
-use crate::{pop3, smtp};
+use crate::{http, pop3, smtp};
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -272,6 +272,7 @@ async fn serve(tcp: TcpStream, peer: SocketAddr, gate: Arc<Gate>, shared: Arc<Sh
     match accepted.gate.settings.protocol {
         Speaks::Smtp => Box::pin(smtp::serve(accepted, shared)).await,
         Speaks::Pop3 => Box::pin(pop3::serve(accepted, shared)).await,
+        Speaks::Http => Box::pin(http::serve(accepted, shared)).await,
     }
 }
 

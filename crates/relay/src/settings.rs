@@ -74,6 +74,19 @@ pub enum Speaks {
     Smtp,
     /// RFC 1939.
     Pop3,
+    /// RFC 9112: a forward proxy, explicit or transparent, told apart by what arrives.
+    Http,
+}
+
+impl Speaks {
+    /// Its name in configuration and in words for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Smtp => "smtp",
+            Self::Pop3 => "pop3",
+            Self::Http => "http",
+        }
+    }
 }
 
 /// How clients come to a listener.
@@ -94,7 +107,7 @@ pub enum Intercept {
 pub enum NextHop {
     /// `HOST:PORT`; the host is looked up at each dial.
     Address(String),
-    /// The destination that the client meant, before it was intercepted.
+    /// The destination that the client meant: before it was intercepted, or, of a web request, the one that it names.
     Original,
     /// Mails are delivered into this maildir (SMTP only).
     Maildir(PathBuf),
@@ -230,7 +243,7 @@ pub struct Listener {
     pub accept_proxy_from: Vec<Network>,
     /// A mail of up to so many bytes is held whole until its verdict; what is longer streams.
     pub hold_bytes: u64,
-    /// Of a longer one, the last so many bytes are always held (POP3).
+    /// Of a longer one, the last so many bytes are always held (POP3, HTTP).
     pub tail_bytes: u64,
     /// The longest mail accepted; offered as SIZE.
     pub message_bytes_max: u64,
@@ -250,6 +263,8 @@ pub struct Listener {
     pub trace_header: Switch,
     /// Whether CHUNKING is used towards a next hop that offers it.
     pub chunking: Switch,
+    /// The ports that CONNECT may lead to (HTTP).
+    pub connect_ports: Vec<u16>,
     /// How long is waited for whom.
     pub timeouts: Timeouts,
 }
@@ -285,6 +300,7 @@ impl Listener {
             plaintext_credentials_upstream: Switch::Off,
             trace_header: Switch::On,
             chunking: Switch::On,
+            connect_ports: vec![443],
             timeouts: Timeouts::default(),
         }
     }
@@ -327,5 +343,7 @@ impl Default for Timeouts {
     }
 }
 
+/// Where the embedded default configuration listens for HTTP: the port that Squid made a habit.
+pub const DEFAULT_HTTP_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 /// Where the embedded default configuration listens for SMTP.
 pub const DEFAULT_SMTP_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2525);

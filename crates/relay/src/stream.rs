@@ -284,12 +284,17 @@ impl Stream {
         let _ = tokio::time::timeout(linger, self.end()).await;
     }
 
-    async fn end(&mut self) -> io::Result<()> {
+    /// Says that nothing more will be written, behind what was; reading goes on.
+    pub async fn end_writing(&mut self) -> io::Result<()> {
         if let Some(tls) = &mut self.tls {
             tls.say_end(&mut self.pending)?;
         }
         self.flush().await?;
-        SockRef::from(&self.tcp).shutdown(Shutdown::Write)?;
+        SockRef::from(&self.tcp).shutdown(Shutdown::Write)
+    }
+
+    async fn end(&mut self) -> io::Result<()> {
+        self.end_writing().await?;
         let mut discarded = 0;
         while discarded < LINGER_BYTES_MAX {
             match with_scratch(|scratch| receive(&self.tcp, scratch))? {

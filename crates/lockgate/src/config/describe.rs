@@ -30,17 +30,18 @@ pub fn describe(config: &Config) -> String {
 
 /// A listener, and whether it accepts recipients for whom the next hop would not accept mail from a stranger.
 fn listener_text(listener: &Listener) -> String {
-    let protocol = match listener.protocol {
-        Speaks::Smtp => "smtp",
-        Speaks::Pop3 => "pop3",
-    };
     let intercept = match listener.intercept {
         Intercept::Explicit => "",
         Intercept::Redirect => ", intercepted by nft redirect",
         Intercept::Tproxy => ", intercepted by nft tproxy",
     };
     let Listener { name, address, next_hop, .. } = listener;
-    let mut out = format!("  {name}: {protocol} on {address}{intercept}, next hop {next_hop}\n");
+    let protocol = listener.protocol.name();
+    let mut out = format!("  {name}: {protocol} on {address}{intercept}");
+    match listener.protocol {
+        Speaks::Http => out.push_str(", to where each request is for\n"),
+        Speaks::Smtp | Speaks::Pop3 => _ = writeln!(out, ", next hop {next_hop}"),
+    }
     if listener.protocol == Speaks::Smtp {
         let _ = writeln!(out, "    {}", recipients_text(listener));
     }

@@ -62,6 +62,8 @@ pub struct ListenDraft {
     pub name: Option<String>,
     /// Whether it says where mail goes on to: that has no default.
     pub next_hop_given: bool,
+    /// Whether it says where it listens: the default is the protocol's.
+    pub address_given: bool,
     /// The chain.
     pub certificate: Option<PathBuf>,
     /// The key.
@@ -75,6 +77,7 @@ impl Default for ListenDraft {
             listener: Listener::new("", Speaks::Smtp, DEFAULT_SMTP_ADDRESS, nowhere),
             name: None,
             next_hop_given: false,
+            address_given: false,
             certificate: None,
             key: None,
         }

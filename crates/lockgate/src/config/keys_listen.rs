@@ -14,12 +14,20 @@ const KEYS: &[Key<ListenDraft>] = &[
     key("name", "name", "", "Its name in events and policy. Without it, the protocol's.", |d, v| {
         v.name().map(|name| d.name = Some(name))
     }),
-    key("protocol", "\"smtp\" or \"pop3\"", "\"smtp\"", "What is spoken.", |d, v| {
-        v.choice(&[("smtp", Speaks::Smtp), ("pop3", Speaks::Pop3)]).map(|p| d.listener.protocol = p)
+    key("protocol", "\"smtp\", \"pop3\" or \"http\"", "\"smtp\"", "What is spoken.", |d, v| {
+        let words = [Speaks::Smtp, Speaks::Pop3, Speaks::Http].map(|speaks| (speaks.name(), speaks));
+        v.choice(&words).map(|p| d.listener.protocol = p)
     }),
-    key("address", "address", "\"127.0.0.1:2525\"", "Where it listens: IP:PORT.", |d, v| {
-        v.address().map(|address| d.listener.address = address)
-    }),
+    key(
+        "address",
+        "address",
+        "\"127.0.0.1:2525\"",
+        "Where it listens: IP:PORT. With http the default is 127.0.0.1:3128.",
+        |d, v| {
+            d.address_given = true;
+            v.address().map(|address| d.listener.address = address)
+        },
+    ),
     key(
         "intercept",
         "\"explicit\", \"redirect\" or \"tproxy\"",
@@ -39,8 +47,8 @@ const KEYS: &[Key<ListenDraft>] = &[
         "next_hop",
         "\"HOST:PORT\", \"original\" or \"maildir:PATH\"",
         "",
-        "Required. Where mail goes on to: a server; the destination that an intercepted client meant; or, with smtp, a \
-         maildir.",
+        "Required, but for http. Where mail goes on to: a server; the destination that an intercepted client meant; or, \
+         with smtp, a maildir. A web request goes to where it is for.",
         |d, v| {
             d.next_hop_given = true;
             read_next_hop(v).map(|next_hop| d.listener.next_hop = next_hop)
@@ -149,15 +157,15 @@ const KEYS: &[Key<ListenDraft>] = &[
         "hold_bytes",
         "size",
         "\"256 KiB\"",
-        "A mail of up to so many bytes is held whole until its verdict, so that nothing of it leaves before. A longer \
-         one streams while it is scanned; only its end is held.",
+        "A mail, page or upload of up to so many bytes is held whole until its verdict, so that nothing of it leaves \
+         before. A longer one streams while it is scanned; only its end is held.",
         |d, v| v.bytes().map(|n| d.listener.hold_bytes = n),
     ),
     key(
         "tail_bytes",
         "size",
         "\"64 KiB\"",
-        "Of a longer one, the last so many bytes are always held (pop3).",
+        "Of a longer one, the last so many bytes are always held (pop3, http).",
         |d, v| v.bytes().map(|n| d.listener.tail_bytes = n),
     ),
     key(
@@ -211,6 +219,13 @@ const KEYS: &[Key<ListenDraft>] = &[
         "Whether CHUNKING is used towards a next hop that offers it: then a rejected mail costs no connection.",
         |d, v| v.switch().map(|switch| d.listener.chunking = switch),
     ),
+    key(
+        "connect_ports",
+        "list of ports",
+        "[443]",
+        "The ports that CONNECT may lead to (http): anything could be spoken there, unseen.",
+        |d, v| v.list(|item| item.number(1)).map(|ports| d.listener.connect_ports = ports),
+    ),
     key("connect_timeout", "time", "\"30 s\"", "For the next hop to accept the connection.", |d, v| {
         v.duration().map(|time| d.listener.timeouts.connect = time)
     }),
@@ -228,14 +243,15 @@ const KEYS: &[Key<ListenDraft>] = &[
         "command_timeout",
         "time",
         "\"5 min\"",
-        "For the client's next command (4.5.3.2.7; RFC 1939 asks for 10 min with pop3).",
+        "For the client's next command (4.5.3.2.7; RFC 1939 asks for 10 min with pop3) or request, and for the next \
+         bytes of either side behind CONNECT (http).",
         |d, v| v.duration().map(|time| d.listener.timeouts.command = time),
     ),
     key(
         "reply_timeout",
         "time",
         "\"5 min\"",
-        "For the next hop's reply to a command (4.5.3.2.2).",
+        "For the next hop's reply to a command (4.5.3.2.2), or the head of its response (http).",
         |d, v| v.duration().map(|time| d.listener.timeouts.reply = time),
     ),
     key("data_initiation_timeout", "time", "\"2 min\"", "For the next hop's 354 (4.5.3.2.4).", |d, v| {
@@ -245,7 +261,7 @@ const KEYS: &[Key<ListenDraft>] = &[
         "data_block_timeout",
         "time",
         "\"3 min\"",
-        "For the next bytes of a mail to come, or to go out (4.5.3.2.5).",
+        "For the next bytes of a mail, page or upload to come, or to go out (4.5.3.2.5).",
         |d, v| v.duration().map(|time| d.listener.timeouts.data_block = time),
     ),
     key(

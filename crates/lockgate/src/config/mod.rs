@@ -26,7 +26,7 @@ use crate::config::table::{Section, unknown_key};
 use lockgate_inspect::{Group, Policy};
 use lockgate_model::Limits;
 use lockgate_relay::quarantine::is_used_by;
-use lockgate_relay::settings::{Intercept, Listener, NextHop, Settings, Speaks, Tls};
+use lockgate_relay::settings::{DEFAULT_HTTP_ADDRESS, Intercept, Listener, NextHop, Settings, Speaks, Tls};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -105,6 +105,7 @@ struct Reading<'a> {
     /// The last numbers given to listeners without a name.
     smtp_number: usize,
     pop3_number: usize,
+    http_number: usize,
     policy: GroupDraft,
     groups: Vec<(Group, Range<usize>)>,
 }
@@ -120,6 +121,7 @@ impl<'a> Reading<'a> {
             addresses: HashMap::new(),
             smtp_number: 0,
             pop3_number: 0,
+            http_number: 0,
             policy: GroupDraft::default(),
             groups: Vec::new(),
         }
@@ -181,6 +183,12 @@ impl<'a> Reading<'a> {
         }
         let mut listener = draft.listener.clone();
         listener.certificate = draft.pair();
+        if listener.protocol == Speaks::Http && !draft.address_given {
+            listener.address = DEFAULT_HTTP_ADDRESS;
+        }
+        if listener.protocol == Speaks::Http && !draft.next_hop_given {
+            listener.next_hop = NextHop::Original;
+        }
         listener.name = match &draft.name {
             Some(name) => name.clone(),
             None => self.free_name(listener.protocol),
@@ -204,9 +212,11 @@ impl<'a> Reading<'a> {
 
     /// The protocol's name, numbered where it is taken.
     fn free_name(&mut self, protocol: Speaks) -> String {
-        let (word, number) = match protocol {
-            Speaks::Smtp => ("smtp", &mut self.smtp_number),
-            Speaks::Pop3 => ("pop3", &mut self.pop3_number),
+        let word = protocol.name();
+        let number = match protocol {
+            Speaks::Smtp => &mut self.smtp_number,
+            Speaks::Pop3 => &mut self.pop3_number,
+            Speaks::Http => &mut self.http_number,
         };
         loop {
             // What was taken stays taken, so the next search goes on from here.
@@ -316,7 +326,9 @@ fn one_problem(file: &str, read: &str, message: impl Into<String>) -> Vec<Proble
 fn wrong_with(draft: &ListenDraft) -> Vec<String> {
     let listener = &draft.listener;
     let mut wrong = Vec::new();
-    if !draft.next_hop_given {
+    if listener.protocol == Speaks::Http {
+        wrong.extend(wrong_with_web(draft));
+    } else if !draft.next_hop_given {
         wrong.push(
             "listen: where does mail go on to? Add next_hop = \"HOST:PORT\", \"original\" or \"maildir:PATH\"",
         );
@@ -325,7 +337,9 @@ fn wrong_with(draft: &ListenDraft) -> Vec<String> {
         NextHop::Maildir(_) if listener.protocol == Speaks::Pop3 => {
             wrong.push("listen: only smtp delivers into a maildir: give pop3 a server as next_hop");
         }
-        NextHop::Original if listener.intercept == Intercept::Explicit => {
+        NextHop::Original
+            if listener.intercept == Intercept::Explicit && listener.protocol != Speaks::Http =>
+        {
             wrong.push(
                 "listen: next_hop = \"original\" needs intercept = \"redirect\" or \"tproxy\": otherwise there is none",
             );
@@ -339,6 +353,18 @@ fn wrong_with(draft: &ListenDraft) -> Vec<String> {
         wrong.push("listen: certificate and key go together: set both");
     }
     wrong.into_iter().map(str::to_owned).collect()
+}
+
+/// What a web proxy cannot do (yet).
+fn wrong_with_web(draft: &ListenDraft) -> Vec<&'static str> {
+    let mut wrong = Vec::new();
+    if draft.next_hop_given && draft.listener.next_hop != NextHop::Original {
+        wrong.push("listen: http goes to where each request is for: take next_hop out");
+    }
+    if matches!(draft.listener.tls, Tls::Offered | Tls::Required) {
+        wrong.push("listen: http has no STARTTLS: set tls = \"implicit\" for a proxy under TLS, or \"off\"");
+    }
+    wrong
 }
 
 /// What the kernel calls this machine.

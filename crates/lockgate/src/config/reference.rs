@@ -11,6 +11,14 @@ const ACTIVE: &[(&str, &str, &str)] = &[
     ("[[listen]]", "next_hop", "\"maildir:lockgate-mail\""),
 ];
 
+/// Another listener of the default file, of which nothing but this needs saying.
+const SECOND_LISTENER: &str = "
+# The web: point browsers at it as their proxy.
+[[listen]]
+protocol = \"http\"
+address = \"127.0.0.1:3128\"
+";
+
 const FILE_HEAD: &str = "\
 # Lockgate's configuration: every key, with its default. Made by `lockgate reference --toml`.
 #
@@ -29,6 +37,9 @@ pub fn toml() -> String {
         let _ = writeln!(out, "{sign}{}", section.heading);
         for row in &section.rows {
             toml_row(&mut out, section.heading, row);
+        }
+        if section.heading == "[[listen]]" {
+            out.push_str(SECOND_LISTENER);
         }
     }
     out

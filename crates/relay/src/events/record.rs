@@ -61,6 +61,29 @@ pub struct Mail<'a> {
     pub message_id: Option<&'a str>,
 }
 
+/// What is known of a web exchange.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Http<'a> {
+    /// The host that was asked for.
+    pub hostname: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// Path and query; for CONNECT, `host:port`.
+    pub url: &'a str,
+    /// The method.
+    pub method: &'a str,
+    /// The client's version.
+    pub protocol: &'a str,
+    /// The `User-Agent` field.
+    pub user_agent: Option<&'a str>,
+    /// The `Referer` field.
+    pub referrer: Option<&'a str>,
+    /// The response's `Content-Type` field.
+    pub content_type: Option<&'a str>,
+    /// The origin's status, or ours where it did not come to one.
+    pub status: Option<u16>,
+}
+
 /// One transaction with its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
@@ -70,6 +93,8 @@ pub struct Record<'a> {
     pub about: &'a Transaction,
     /// The mail, where it is one.
     pub mail: Mail<'a>,
+    /// The exchange, where it is one.
+    pub http: Option<Http<'a>>,
     /// What was found and judged.
     pub judgement: &'a Judgement,
     /// What was done about it.
@@ -113,7 +138,35 @@ impl Record<'_> {
         if let Some(email) = self.email() {
             event.insert("email".into(), email);
         }
+        if let Some(http) = self.http() {
+            event.insert("http".into(), http);
+        }
         event
+    }
+
+    fn http(&self) -> Option<Value> {
+        let http = self.http?;
+        let mut fields = Map::new();
+        fields.insert("hostname".into(), http.hostname.into());
+        fields.insert("http_port".into(), http.port.into());
+        fields.insert("url".into(), http.url.into());
+        fields.insert("http_method".into(), http.method.into());
+        fields.insert("protocol".into(), http.protocol.into());
+        let texts = [
+            ("http_user_agent", http.user_agent),
+            ("http_refer", http.referrer),
+            ("http_content_type", http.content_type),
+        ];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                fields.insert(name.into(), text.into());
+            }
+        }
+        if let Some(status) = http.status {
+            fields.insert("status".into(), status.into());
+        }
+        fields.insert("length".into(), self.wire_bytes.into());
+        Some(fields.into())
     }
 
     fn smtp(&self) -> Option<Value> {
@@ -211,6 +264,10 @@ impl Record<'_> {
             if self.about.recipients.len() > 1 {
                 let _ = write!(line, " and {} more", self.about.recipients.len() - 1);
             }
+        }
+        if let Some(http) = self.http {
+            let (method, host, url) = (plain(http.method), plain(http.hostname), plain(http.url));
+            let _ = write!(line, ", {method} {host} {url}");
         }
         if let Some(finding) = judgement.deciding_finding().or(judgement.findings.first()) {
             let (name, part, rule) = (plain(&finding.name), plain(&finding.part), plain(&finding.rule));

@@ -58,6 +58,7 @@ fn with_record<T>(judgement: &Judgement, action: Action, then: impl FnOnce(&Reco
         flow: &flow(),
         about: &transaction(),
         mail: Mail { helo: Some("client.example"), subject: Some("hi"), ..Mail::default() },
+        http: None,
         judgement,
         action,
         reply: "550 5.7.1 Demo.Virus found",

@@ -6,6 +6,7 @@ use crate::events::{self, Action, Record};
 use crate::heading::Heading;
 use crate::paced;
 use crate::quarantine::{Copy, is_used_by};
+use crate::reasons::because;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::smtp::trace;
@@ -202,7 +203,7 @@ impl Mail {
             Verdict::Quarantine => return self.quarantine(client, hostname),
             Verdict::Reject => self.replace(client, hostname)?,
             Verdict::Defer => {
-                let why = format!("not inspected: {}", notice::because(self.inspection.judgement()));
+                let why = format!("not inspected: {}", because(self.inspection.judgement()));
                 return self.put_off(client, &why);
             }
         }
@@ -288,9 +289,9 @@ impl Mail {
             return;
         }
         let reply = match &self.copy {
-            Kept::Safe => format!("kept in quarantine: {}", notice::because(judgement)),
+            Kept::Safe => format!("kept in quarantine: {}", because(judgement)),
             Kept::Failed(why) => not_kept(why),
-            _ if judgement.verdict > Verdict::Tag => notice::because(judgement),
+            _ if judgement.verdict > Verdict::Tag => because(judgement),
             _ => String::new(),
         };
         shared.events.load().verdict(&Record {
@@ -303,6 +304,7 @@ impl Mail {
                 subject: self.heading.subject.as_deref(),
                 message_id: self.heading.message_id.as_deref(),
             },
+            http: None,
             judgement,
             action,
             reply: &reply,

@@ -3,8 +3,9 @@
 
 use crate::events::timestamp;
 use crate::heading::Heading;
+use crate::reasons::{because, of_finding};
 use lockgate_inspect::Judgement;
-use lockgate_model::{Class, TransactionId};
+use lockgate_model::TransactionId;
 use std::fmt::Write;
 use std::time::SystemTime;
 
@@ -43,24 +44,12 @@ pub fn end(judgement: &Judgement, id: TransactionId) -> String {
     text
 }
 
-/// Why, in one line for a log or a status line.
-pub fn because(judgement: &Judgement) -> String {
-    if let Some(finding) = judgement.deciding_finding() {
-        return format!("{} {} in {}", words(finding.class), finding.name, finding.part);
-    }
-    match judgement.incomplete.iter().find(|one| one.reason.is_ours() == judgement.is_ours) {
-        Some(one) => format!("{} could not be inspected ({})", one.part, one.reason),
-        None => String::from("policy"),
-    }
-}
-
 fn push_reasons(text: &mut String, judgement: &Judgement) {
     if judgement.deciding_finding().is_none() {
         let _ = write!(text, "    {}\r\n", one_line(&because(judgement)));
     }
     for finding in judgement.findings.iter().take(8) {
-        let line = format!("{} {} in part {}", words(finding.class), finding.name, finding.part);
-        let _ = write!(text, "    {}\r\n", one_line(&line));
+        let _ = write!(text, "    {}\r\n", one_line(&of_finding(finding)));
     }
 }
 
@@ -72,19 +61,6 @@ fn push_end(text: &mut String, id: TransactionId) {
     );
 }
 
-fn words(class: Class) -> &'static str {
-    match class {
-        Class::Virus => "the virus",
-        Class::Pua => "the unwanted program",
-        Class::Spam => "spam:",
-        Class::Intrusion => "the attack",
-        Class::Web => "unwanted content:",
-        Class::Anomaly => "a misleading format:",
-        Class::BannedName => "the banned name",
-        Class::BannedType => "the banned type",
-    }
-}
-
 /// Names of parts are hostile text.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).take(400).collect()
@@ -93,7 +69,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockgate_model::{Buffer, Engine, Finding};
+    use lockgate_model::{Buffer, Class, Engine, Finding};
 
     #[test]
     fn nothing_of_the_mail_is_anything_but_text() {

@@ -182,6 +182,7 @@ impl Session {
             flow: self.inspect.flow(),
             about: ended.about,
             mail,
+            http: None,
             judgement: ended.judgement,
             action,
             reply,

@@ -1,0 +1,184 @@
+//! A body, taken out of its framing. Rule: content is passed as slices of the input, and a chunk ends where it says.
+
+use super::fields::{Folds, field_line};
+use super::framing::hexadecimal;
+use super::lines::Lines;
+use super::refusal::Oddities;
+use super::{Fields, Framing, Limits, Refusal};
+
+/// A body that is being read.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// So many bytes to come.
+    Length { bytes_left: u64 },
+    /// In chunks.
+    Chunked(Chunk),
+    /// Until the connection is closed.
+    UntilClose,
+}
+
+/// Where a chunked body stands.
+#[derive(Debug)]
+pub(crate) enum Chunk {
+    Size,
+    Data { bytes_left: u64 },
+    EndCr,
+    EndLf,
+    Trailers { fields: Fields, bytes: usize },
+}
+
+/// What a step of a body came to.
+#[derive(Debug)]
+pub(crate) enum Piece<'a> {
+    NeedInput,
+    Content(&'a [u8]),
+    Trailers(Fields),
+    End,
+}
+
+/// Fields that decide about a message before it is read, and so cannot come behind it (RFC 9110 section 6.5.1).
+const NOT_IN_TRAILERS: &[&str] = &[
+    "authorization",
+    "cache-control",
+    "connection",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "location",
+    "max-forwards",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "www-authenticate",
+];
+
+impl Body {
+    pub(crate) fn new(framing: Framing) -> Self {
+        match framing {
+            Framing::None => Self::Length { bytes_left: 0 },
+            Framing::Length(bytes_left) => Self::Length { bytes_left },
+            Framing::Chunked => Self::Chunked(Chunk::Size),
+            Framing::UntilClose => Self::UntilClose,
+        }
+    }
+
+    /// Bytes of the input used, and what they came to.
+    pub(crate) fn step<'a>(
+        &mut self,
+        input: &'a [u8],
+        lines: &mut Lines,
+        limits: &Limits,
+        oddities: &mut Oddities,
+    ) -> Result<(usize, Piece<'a>), Refusal> {
+        match self {
+            Self::Length { bytes_left: 0 } => Ok((0, Piece::End)),
+            Self::Length { bytes_left } => Ok(content(input, bytes_left)),
+            Self::UntilClose if input.is_empty() => Ok((0, Piece::NeedInput)),
+            Self::UntilClose => Ok((input.len(), Piece::Content(input))),
+            Self::Chunked(_) => self.chunked(input, lines, limits, oddities),
+        }
+    }
+
+    fn chunked<'a>(
+        &mut self,
+        input: &'a [u8],
+        lines: &mut Lines,
+        limits: &Limits,
+        oddities: &mut Oddities,
+    ) -> Result<(usize, Piece<'a>), Refusal> {
+        let mut used = 0;
+        loop {
+            let rest = input.get(used..).unwrap_or_default();
+            let Self::Chunked(chunk) = self else {
+                // A spectator has lost its way: the rest is content, whatever it is.
+                let piece = if rest.is_empty() { Piece::NeedInput } else { Piece::Content(rest) };
+                return Ok((input.len(), piece));
+            };
+            match chunk {
+                Chunk::Data { bytes_left: 0 } => *chunk = Chunk::EndCr,
+                Chunk::Data { bytes_left } => {
+                    let (length, piece) = content(rest, bytes_left);
+                    return Ok((used + length, piece));
+                }
+                Chunk::EndCr | Chunk::EndLf => {
+                    let Some(byte) = rest.first() else { return Ok((used, Piece::NeedInput)) };
+                    match (&chunk, byte) {
+                        (Chunk::EndCr, b'\r') => *chunk = Chunk::EndLf,
+                        (Chunk::EndLf, b'\n') => *chunk = Chunk::Size,
+                        (_, byte) => {
+                            let oddity = if *byte == b'\n' { Refusal::BareLf } else { Refusal::BadChunk };
+                            oddities.met(oddity)?;
+                            *self = lost(oddity);
+                        }
+                    }
+                    used += 1;
+                }
+                Chunk::Size => {
+                    let too_long = Refusal::ChunkLineTooLong;
+                    let (length, line) = lines.step(rest, limits.chunk_line_bytes_max, too_long, oddities)?;
+                    used += length;
+                    let Some(line) = line else { return Ok((used, Piece::NeedInput)) };
+                    *self = match size(&line.text) {
+                        Some(0) => Self::Chunked(Chunk::Trailers { fields: Fields::new(), bytes: 0 }),
+                        Some(bytes_left) => Self::Chunked(Chunk::Data { bytes_left }),
+                        None => {
+                            oddities.met(Refusal::BadChunk)?;
+                            Self::UntilClose
+                        }
+                    };
+                }
+                Chunk::Trailers { fields, bytes } => {
+                    let (room, too_long) =
+                        (limits.trailer_bytes_max.saturating_sub(*bytes), Refusal::TrailersTooLong);
+                    // The empty line is no field, so it needs no room.
+                    let (length, line) = lines.step(rest, room.max(2), too_long, oddities)?;
+                    used += length;
+                    let Some(line) = line else { return Ok((used, Piece::NeedInput)) };
+                    *bytes = bytes.saturating_add(line.bytes);
+                    if !line.text.is_empty() {
+                        field_line(fields, &line.text, Folds::Refused, limits.fields_max, oddities)?;
+                        continue;
+                    }
+                    let trailers = allowed(std::mem::take(fields));
+                    *self = Self::Length { bytes_left: 0 };
+                    let piece = if trailers.is_empty() { Piece::End } else { Piece::Trailers(trailers) };
+                    return Ok((used, piece));
+                }
+            }
+        }
+    }
+}
+
+/// Where a chunk's end is not as it should be: behind a bare LF goes the next chunk on, else nobody can say where.
+fn lost(oddity: Refusal) -> Body {
+    if oddity == Refusal::BareLf { Body::Chunked(Chunk::Size) } else { Body::UntilClose }
+}
+
+fn content<'a>(input: &'a [u8], bytes_left: &mut u64) -> (usize, Piece<'a>) {
+    if input.is_empty() {
+        return (0, Piece::NeedInput);
+    }
+    let length = usize::try_from(*bytes_left).map_or(input.len(), |left| left.min(input.len()));
+    *bytes_left -= length as u64;
+    (length, Piece::Content(input.get(..length).unwrap_or_default()))
+}
+
+/// A chunk's size (RFC 9112 section 7.1): digits, then nothing or an extension, which says nothing to anybody.
+fn size(line: &[u8]) -> Option<u64> {
+    let digits = line.split(|byte| *byte == b';').next()?;
+    hexadecimal(digits)
+}
+
+fn allowed(mut trailers: Fields) -> Fields {
+    trailers.retain(|name| {
+        let says_what_it_is = name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"content-"));
+        !says_what_it_is && !NOT_IN_TRAILERS.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+    });
+    trailers
+}

@@ -1,0 +1,237 @@
+//! What a request is for: [`Asked`]. Rule: what is inspected, where it goes and what the server is told come from one
+//! reading of it.
+
+use super::page::Page;
+use crate::events;
+use lockgate_inspect::Inspection;
+use lockgate_model::Buffer;
+use lockgate_proto::http::{
+    Fields, Form, Framing, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close, write_request,
+};
+
+/// A request's head, read.
+pub struct Asked {
+    /// Where it goes: the name or address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// What of the method matters.
+    pub method: Method,
+    /// What the client speaks.
+    pub version: Version,
+    /// Whether the client awaits 100 before it sends the body.
+    pub expects_continue: bool,
+    /// Whether the client wants the connection to end behind the response.
+    pub wants_close: bool,
+    head: RequestHead,
+    user_agent: Option<String>,
+    referrer: Option<String>,
+    method_name: String,
+    uri: String,
+    is_default_port: bool,
+}
+
+/// What of the method matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The response has no body.
+    Head,
+    /// It may be sent again when the connection broke (RFC 9110 section 9.2.2).
+    Idempotent,
+    /// It may not.
+    Other,
+    /// A tunnel is asked for.
+    Connect,
+}
+
+impl Asked {
+    /// Reads what is asked for; where that is nothing that can be served, the answer.
+    pub fn read(head: RequestHead) -> Result<Self, Page> {
+        let method = match head.method.as_slice() {
+            b"HEAD" => Method::Head,
+            b"GET" | b"OPTIONS" | b"PUT" | b"DELETE" | b"TRACE" => Method::Idempotent,
+            b"CONNECT" => Method::Connect,
+            _ => Method::Other,
+        };
+        let (host, port, uri) = match &head.target {
+            Target::Authority { host, port } => (host.clone(), *port, format!("{host}:{port}").into_bytes()),
+            Target::Absolute(url) if url.scheme == Scheme::Https => {
+                return Err(Page::bad_request(501, "https goes through the proxy by CONNECT"));
+            }
+            Target::Absolute(url) => (url.host.clone(), url.port, url.path.clone()),
+            Target::Origin(path) => {
+                let (host, port) = said_host(&head)?;
+                (host, port, path.clone())
+            }
+            Target::Asterisk => {
+                let (host, port) = said_host(&head)?;
+                (host, port, b"*".to_vec())
+            }
+        };
+        let text = |name| head.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        Ok(Self {
+            is_default_port: port == Scheme::Http.port(),
+            method,
+            version: head.version,
+            expects_continue: head.expects_continue(),
+            wants_close: wants_close(&proxied(&head.fields), head.version),
+            user_agent: text("user-agent"),
+            referrer: text("referer"),
+            method_name: String::from_utf8_lossy(&head.method).into_owned(),
+            uri: String::from_utf8_lossy(&normal(&uri)).into_owned(),
+            host,
+            port,
+            head,
+        })
+    }
+
+    /// The method as it came.
+    pub fn method_bytes(&self) -> &[u8] {
+        &self.head.method
+    }
+
+    /// Tells the engines what is asked for, before any content.
+    pub fn tell(&self, inspection: &mut Inspection) {
+        inspection.about(Buffer::HttpMethod, &self.head.method);
+        inspection.about(Buffer::HttpHost, self.host.as_bytes());
+        inspection.about(Buffer::HttpUri, self.uri.as_bytes());
+        if let Some(user_agent) = self.head.fields.get("user-agent") {
+            inspection.about(Buffer::HttpUserAgent, user_agent);
+        }
+    }
+
+    /// The head that goes to the origin: nothing of the client's connection, no way to have the content in pieces or in
+    /// a coding that is not seen through.
+    pub fn outgoing(&self, framing: Framing, hostname: &str) -> Vec<u8> {
+        let mut head = self.head.clone();
+        let fields = &mut head.fields;
+        let takes_gzip = takes_gzip(fields);
+        strip_hop_by_hop(fields);
+        for name in ["expect", "range", "if-range", "accept-encoding"] {
+            fields.remove(name);
+        }
+        fields.push(b"Accept-Encoding", if takes_gzip { b"gzip" } else { b"identity" });
+        let version = if self.version == Version::Http10 { "1.0" } else { "1.1" };
+        fields.push(b"Via", format!("{version} {hostname}").as_bytes());
+        let mut out = Vec::new();
+        write_request(&head, Form::Origin, framing, &mut out);
+        out
+    }
+
+    /// The address, for people.
+    pub fn address(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match (self.method, self.is_default_port) {
+            (Method::Connect, _) => format!("{host}:{}", self.port),
+            (_, true) => format!("http://{host}{}", self.uri),
+            (_, false) => format!("http://{host}:{}{}", self.port, self.uri),
+        }
+    }
+
+    /// For events.
+    pub fn noted<'a>(&'a self, status: Option<u16>, content_type: Option<&'a str>) -> events::Http<'a> {
+        events::Http {
+            hostname: &self.host,
+            port: self.port,
+            url: &self.uri,
+            method: &self.method_name,
+            protocol: if self.version == Version::Http10 { "HTTP/1.0" } else { "HTTP/1.1" },
+            user_agent: self.user_agent.as_deref(),
+            referrer: self.referrer.as_deref(),
+            content_type,
+            status,
+        }
+    }
+}
+
+fn said_host(head: &RequestHead) -> Result<(String, u16), Page> {
+    let (host, port) = head.host().ok_or_else(|| Page::bad_request(400, "the request names no host"))?;
+    Ok((host, port.unwrap_or(Scheme::Http.port())))
+}
+
+/// Old clients say Proxy-Connection to a proxy where they mean Connection.
+fn proxied(fields: &Fields) -> Fields {
+    let mut all = Fields::new();
+    for name in ["connection", "proxy-connection"] {
+        fields.all(name).for_each(|value| all.push(b"Connection", value));
+    }
+    all
+}
+
+/// Whether the client takes gzip: it says so, and not with a quality of nothing (RFC 9110 section 12.5.3).
+fn takes_gzip(fields: &Fields) -> bool {
+    fields.list("accept-encoding").any(|element| {
+        let mut words = element.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let coding = words.next().unwrap_or_default();
+        let is_gzip = coding.eq_ignore_ascii_case(b"gzip") || coding.eq_ignore_ascii_case(b"x-gzip");
+        let is_nothing = |word: &[u8]| {
+            let digits = word.strip_prefix(b"q=").or_else(|| word.strip_prefix(b"Q="));
+            digits.is_some_and(|digits| digits.iter().all(|byte| matches!(byte, b'0' | b'.')))
+        };
+        is_gzip && !words.any(is_nothing)
+    })
+}
+
+/// Percent escapes of unreserved characters undone (RFC 3986 section 6.2.2.2): they hide a word from a list.
+fn normal(uri: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(uri.len());
+    let mut rest = uri;
+    while let Some((first, behind)) = rest.split_first() {
+        let escaped = match (first, behind) {
+            (b'%', [high, low, ..]) => hexadecimal(*high).zip(hexadecimal(*low)).map(|(h, l)| h << 4 | l),
+            _ => None,
+        };
+        match escaped {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                out.push(byte);
+                rest = &behind[2..];
+            }
+            _ => {
+                out.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+fn hexadecimal(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_that_hide_a_word_are_undone_once() {
+        let cases: [(&str, &str); 5] = [
+            ("/%61%2Db%7e", "/a-b~"),
+            ("/a%2Fb%20c%3F", "/a%2Fb%20c%3F"),
+            ("/%2561", "/%2561"),
+            ("/%6", "/%6"),
+            ("/%%61%zz%", "/%a%zz%"),
+        ];
+        for (uri, expected) in cases {
+            assert_eq!(normal(uri.as_bytes()), expected.as_bytes(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn gzip_is_taken_where_it_is_said() {
+        let cases = [
+            ("gzip, br", true),
+            ("br;q=1.0, GZIP;q=0.5", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("br", false),
+            ("*", false),
+            ("", false),
+        ];
+        for (value, expected) in cases {
+            let mut fields = Fields::new();
+            fields.push(b"Accept-Encoding", value.as_bytes());
+            assert_eq!(takes_gzip(&fields), expected, "{value}");
+        }
+    }
+}

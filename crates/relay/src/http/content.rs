@@ -1,0 +1,225 @@
+//! One message on its way through the inspection: [`Content`]. Rule: its head leaves with the first content that is let
+//! go, and its end only when all of it was.
+
+use crate::paced;
+use crate::stream::Stream;
+use lockgate_inspect::{Inspection, Progress, Released};
+use lockgate_proto::http::{Framing, LAST_CHUNK, chunk_head};
+use std::io;
+
+/// A request or a response while it is inspected.
+pub struct Content {
+    inspection: Inspection,
+    /// The head in bytes, until it has left.
+    head: Vec<u8>,
+    /// How the content is framed on its way out.
+    framing: Framing,
+    /// What was let go before there was a connection to write it to.
+    parked: Vec<Released<'static>>,
+    /// Content that came when the time of one push was spent.
+    backlog: Vec<u8>,
+    place: Place,
+    progress: Progress,
+    said: Said,
+}
+
+/// Where the content stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    InContent,
+    /// All of it has come.
+    AtEnd,
+    /// All of it was let go.
+    Through,
+    /// It was not.
+    Refused,
+}
+
+/// What the other side has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing, so that something else can be said in its place.
+    Nothing,
+    /// Its head, and some of the content.
+    Begun,
+    /// All of it.
+    All,
+}
+
+/// What is known of it now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on, or waits for more.
+    More,
+    /// It has been let go to its end.
+    Complete,
+    /// It is not let go: nothing more of it leaves.
+    Refused,
+}
+
+/// Whether a piece is the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    Yes,
+    No,
+}
+
+impl Content {
+    /// Behind its head, which is given in bytes.
+    pub fn new(inspection: Inspection, head: Vec<u8>, framing: Framing) -> Self {
+        Self {
+            inspection,
+            head,
+            framing,
+            parked: Vec::new(),
+            backlog: Vec::new(),
+            place: Place::InContent,
+            progress: Progress::Through,
+            said: Said::Nothing,
+        }
+    }
+
+    /// What inspects it.
+    pub fn inspection(&self) -> &Inspection {
+        &self.inspection
+    }
+
+    /// Whether quanta of work are to be done before more content is read.
+    pub fn is_busy(&self) -> bool {
+        self.progress == Progress::Busy
+    }
+
+    /// Whether more of it is to come.
+    pub fn is_open(&self) -> bool {
+        self.place == Place::InContent
+    }
+
+    /// Whether all of it was let go.
+    pub fn is_through(&self) -> bool {
+        self.place == Place::Through
+    }
+
+    /// Whether something was let go that waits for a connection.
+    pub fn is_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    /// What the other side has of it.
+    pub fn said(&self) -> Said {
+        self.said
+    }
+
+    /// Lets the head go before any content.
+    pub fn begin(&mut self, out: &mut Stream) -> io::Result<()> {
+        self.write(&Released::default(), Last::No, out)
+    }
+
+    /// More of it, without its framing.
+    pub fn push(&mut self, content: &[u8], out: Option<&mut Stream>) -> io::Result<Outcome> {
+        if self.place == Place::Refused {
+            return Ok(Outcome::Refused);
+        }
+        self.inspect(content, out)
+    }
+
+    /// It has ended.
+    pub fn end(&mut self, out: Option<&mut Stream>) -> io::Result<Outcome> {
+        if self.place == Place::Refused {
+            return Ok(Outcome::Refused);
+        }
+        self.place = Place::AtEnd;
+        self.progress = Progress::Busy;
+        self.finish(out)
+    }
+
+    /// One quantum of what is left to do.
+    pub fn work(&mut self, mut out: Option<&mut Stream>) -> io::Result<Outcome> {
+        let backlog = std::mem::take(&mut self.backlog);
+        self.progress = Progress::Through;
+        if self.place == Place::InContent || !backlog.is_empty() {
+            let outcome = self.inspect(&backlog, out.as_deref_mut())?;
+            if outcome == Outcome::Refused || self.is_busy() || self.place == Place::InContent {
+                return Ok(outcome);
+            }
+        }
+        self.progress = Progress::Busy;
+        self.finish(out)
+    }
+
+    /// There is a connection now: what waited for it is written.
+    pub fn unpark(&mut self, out: &mut Stream) -> io::Result<()> {
+        let mut parked = std::mem::take(&mut self.parked).into_iter().peekable();
+        while let Some(released) = parked.next() {
+            let is_last = parked.peek().is_none() && self.place == Place::Through;
+            self.write(&released, if is_last { Last::Yes } else { Last::No }, out)?;
+        }
+        Ok(())
+    }
+
+    fn inspect(&mut self, mut content: &[u8], mut out: Option<&mut Stream>) -> io::Result<Outcome> {
+        loop {
+            let pushed = paced::push(&mut self.inspection, content);
+            let released = pushed.released;
+            content = &content[pushed.consumed..];
+            self.progress = pushed.progress;
+            if !released.is_empty() {
+                self.let_go(released, Last::No, out.as_deref_mut())?;
+            }
+            // A verdict only hardens: nothing that still comes can change this one into one that lets go.
+            if self.inspection.is_refused() {
+                return Ok(self.refuse());
+            }
+            if content.is_empty() || self.is_busy() {
+                self.backlog = content.to_vec();
+                return Ok(Outcome::More);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: Option<&mut Stream>) -> io::Result<Outcome> {
+        if !self.backlog.is_empty() || paced::finish(&mut self.inspection) == Progress::Busy {
+            return Ok(Outcome::More);
+        }
+        self.progress = Progress::Through;
+        if self.inspection.is_refused() {
+            return Ok(self.refuse());
+        }
+        self.place = Place::Through;
+        let released = self.inspection.release(b"");
+        self.let_go(released, Last::Yes, out)?;
+        Ok(Outcome::Complete)
+    }
+
+    fn refuse(&mut self) -> Outcome {
+        self.place = Place::Refused;
+        self.progress = Progress::Through;
+        (self.parked, self.backlog) = (Vec::new(), Vec::new());
+        Outcome::Refused
+    }
+
+    fn let_go(&mut self, released: Released<'_>, last: Last, out: Option<&mut Stream>) -> io::Result<()> {
+        match out {
+            Some(out) => self.write(&released, last, out),
+            None => {
+                self.parked.push(released.into_owned());
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&mut self, released: &Released<'_>, last: Last, out: &mut Stream) -> io::Result<()> {
+        let mut before = std::mem::take(&mut self.head);
+        let mut after = Vec::new();
+        if self.framing == Framing::Chunked {
+            if !released.is_empty() {
+                before.extend_from_slice(&chunk_head(released.bytes()));
+                after.extend_from_slice(b"\r\n");
+            }
+            if last == Last::Yes {
+                after.extend_from_slice(LAST_CHUNK);
+            }
+        }
+        self.said = if last == Last::Yes { Said::All } else { Said::Begun };
+        out.write_framed(&before, released, &after)
+    }
+}

@@ -1,0 +1,39 @@
+//! The web proxy: one client's `session`, request after request. Rule: a file for each thing it does.
+//!
+//! `session` takes one request after another, `exchange` carries a request to its origin and the response back, each as
+//! `content` that is inspected on its way; `asked` is what a request is for and what is known of it, `origin` the way to
+//! the server, `tunnel` what follows a CONNECT, `page` what people get in place of a page. The messages themselves are
+//! `lockgate_proto::http`.
+
+mod asked;
+mod content;
+mod exchange;
+mod origin;
+pub(crate) mod page;
+mod session;
+mod tunnel;
+
+use crate::listener::Accepted;
+use crate::settings::Tls;
+use crate::shared::Shared;
+use session::Session;
+use std::io;
+use std::sync::Arc;
+use tokio::time::timeout;
+
+/// Serves one connection.
+pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
+    if accepted.gate.settings.tls == Tls::Implicit && accept_tls(&mut accepted).await.is_err() {
+        return;
+    }
+    let mut session = Box::new(Session::new(accepted, shared));
+    let over = session.run().await;
+    session.end(over).await;
+}
+
+/// TLS towards the client, within its time.
+async fn accept_tls(accepted: &mut Accepted) -> io::Result<()> {
+    let Some(config) = accepted.gate.tls.clone() else { return Err(io::ErrorKind::Unsupported.into()) };
+    let patience = accepted.gate.settings.timeouts.handshake;
+    timeout(patience, accepted.stream.start_tls_accept(config)).await?
+}
