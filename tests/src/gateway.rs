@@ -57,6 +57,11 @@ impl Gateway {
         Self::start("pop3", next_hop, listener_lines, sections)
     }
 
+    /// One listener for the web.
+    pub fn web(listener_lines: &str, sections: &str) -> Self {
+        Self::start("http", "", listener_lines, sections)
+    }
+
     /// One SMTP listener that delivers into a maildir of its own.
     pub fn with_maildir(listener_lines: &str, sections: &str) -> Self {
         Self::start("smtp", "maildir:DIRECTORY/maildir", listener_lines, sections)
@@ -123,9 +128,10 @@ fn configured(
 ) -> (Directory, PathBuf) {
     let directory = Directory::new("gateway");
     directory.write("databases/test.ndb", mail::eicar_database());
+    let next_hop = if next_hop.is_empty() { String::new() } else { format!("next_hop = \"{next_hop}\"\n") };
     let configuration = format!(
         "[[listen]]\nname = \"first\"\nprotocol = \"{protocol}\"\naddress = \"{address}\"\n\
-         next_hop = \"{next_hop}\"\n{listener_lines}\n\
+         {next_hop}{listener_lines}\n\
          [antivirus]\ndatabases = [\"DIRECTORY/databases\"]\n\
          [events]\neve = \"DIRECTORY/eve.json\"\n{sections}\n"
     );

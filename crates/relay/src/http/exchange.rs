@@ -2,6 +2,7 @@
 //! nothing leaves on either that was not let go.
 
 use super::asked::{Asked, Method};
+use super::coding;
 use super::content::{Content, Outcome, Said};
 use super::origin::Origin;
 use super::page::{About, Page, Way};
@@ -373,6 +374,10 @@ impl<'s> Exchange<'s> {
         head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
         if head.is_interim() {
             return self.interim(&head);
+        }
+        if let Some(coding) = coding::unreadable(&head.fields) {
+            let why = format!("its answer is in a content coding that was not asked for: {coding}");
+            return Err(gateway(502, &why));
         }
         let content_type =
             head.fields.get("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
