@@ -57,6 +57,11 @@ impl Gateway {
         Self::start("pop3", next_hop, listener_lines, sections)
     }
 
+    /// One web proxy.
+    pub fn http(listener_lines: &str, sections: &str) -> Self {
+        Self::start("http", "original", listener_lines, sections)
+    }
+
     /// One SMTP listener that delivers into a maildir of its own.
     pub fn with_maildir(listener_lines: &str, sections: &str) -> Self {
         Self::start("smtp", "maildir:DIRECTORY/maildir", listener_lines, sections)
