@@ -201,7 +201,11 @@ fn errors_name_the_place_and_what_to_do() {
         ("[[listen]]\nnext_hop = \"h:25\"\nreply_timeout = 5\n", "t.toml:3:17:", "with a unit"),
         ("[[listen]]\nnext_hop = \"h:25\"\naccept_xclient_from = [\"x\"]\n", "t.toml:3:23:", "is no network"),
         ("[[listen]]\nprotocol = \"http\"\nnext_hop = \"h:25\"\n", "t.toml:1:1:", "take next_hop out"),
-        ("[[listen]]\nprotocol = \"http\"\ntls = \"offered\"\n", "t.toml:1:1:", "no STARTTLS"),
+        (
+            "[[listen]]\nprotocol = \"http\"\ntls = \"offered\"\ncertificate = \"c\"\nkey = \"k\"\n",
+            "t.toml:1:1:",
+            "no STARTTLS",
+        ),
         ("[[listen]]\nprotocol = \"http\"\nconnect_ports = [0]\n", "t.toml:3:18:", "1 or more"),
         (&[hop, hop].concat(), "t.toml:3:1:", "has the address 127.0.0.1:2525 already"),
         ("[policy]\nfindings.virus = \"drop\"\n", "t.toml:2:18:", "write one of \"pass\", \"tag\""),
