@@ -206,7 +206,7 @@ fn errors_name_the_place_and_what_to_do() {
             "t.toml:1:1:",
             "no STARTTLS",
         ),
-        ("[[listen]]\nprotocol = \"http\"\nconnect_ports = [0]\n", "t.toml:3:18:", "1 or more"),
+        ("[[listen]]\nprotocol = \"http\"\nconnect_ports = [0]\n", "t.toml:3:17:", "1 or more"),
         (&[hop, hop].concat(), "t.toml:3:1:", "has the address 127.0.0.1:2525 already"),
         ("[policy]\nfindings.virus = \"drop\"\n", "t.toml:2:18:", "write one of \"pass\", \"tag\""),
         ("[policy]\nincomplete.budget = \"pass\"\n", "t.toml:2:21:", "never milder than"),
