@@ -94,7 +94,7 @@ fn start_lines_that_are_none() {
         ("GET / HTTP/2.0", BadVersion),
         ("GET / HTTP/1.10", BadVersion),
         ("G@T / HTTP/1.1", BadMethod),
-        (" / HTTP/1.1", BadMethod),
+        (" / HTTP/1.1", BadStartLine),
         ("GET x HTTP/1.1", BadTarget),
         ("GET * HTTP/1.1", BadTarget),
         ("GET /#x HTTP/1.1", BadTarget),

@@ -113,7 +113,7 @@ const READINGS: &[(&str, &[&str])] = &[
     ("HTTP/1.1 204 x\n\n", &["204 x Http11 None keeps", "end", "eof Complete"]),
     (
         "HTTP/1.1 204 x\nContent-Length: 2\n\nhi",
-        &["204 x Http11 None closes", "end [BodyNotAllowed]", "eof Truncated"],
+        &["204 x Http11 None closes", "end [BodyNotAllowed]", "BadStartLine"],
     ),
     (
         "HTTP/1.1 304 x\nContent-Length: 2\nTransfer-Encoding: chunked\n\n",
@@ -201,7 +201,9 @@ fn responses_that_are_none() {
         ("", "HTTP/1.1 200 O\u{7}K\r\n", ControlCharacter),
         ("", "HTTP/1.1 200 OK\rX: y\r\n", BareCr),
         ("", "HTTP/1.1 200 OK\n", BareLf),
-        ("", "\0HTTP/1.1 200 OK\r\n", Nul),
+        ("", "\0HTTP/1.1 200 OK\r\n", BadStartLine),
+        ("", "H\0TTP/1.1 200 OK\r\n", Nul),
+        ("", "\r\nX", BadStartLine),
         ("", "\r\n\r\n\r\n\r\n\r\n", BadStartLine),
         ("", &interim, TooManyInterim),
         (ok, " X: y\r\n", ObsFold),
