@@ -86,7 +86,8 @@ impl ResponseReader {
     }
 
     /// Whether the connection may be used for another request behind the response read last: its end is known, nobody
-    /// wants to close, and nothing about its framing is odd.
+    /// wants to close, and nothing about its framing is odd. Bytes that have come behind its end are the answer to no
+    /// request, and who has such must not use the connection again either: the next client would get them.
     pub fn keeps_alive(&self) -> bool {
         self.machine.kind.keeps == Keeps::Alive && !self.machine.is_spent()
     }
