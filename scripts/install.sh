@@ -10,11 +10,11 @@ for group in "$@"; do
     case $group in
     # rustc needs a C compiler to link with; cargo needs the certificates to fetch crates.
     build) packages="$packages gcc libc6-dev ca-certificates" ;;
-    # The client that the commands to try are written for.
-    run) packages="$packages swaks" ;;
+    # The clients that the commands to try are written for.
+    run) packages="$packages swaks curl" ;;
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
-        nftables iproute2 openssl bzip2 mount util-linux procps" ;;
+        nginx-light curl nftables iproute2 openssl bzip2 gzip mount util-linux procps" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server bzip2 procps linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.

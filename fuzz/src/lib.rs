@@ -1,5 +1,7 @@
 //! What the fuzz targets share: how an input is cut. Rule: the same bytes mean the same, however they arrive.
 
+pub mod http;
+
 use lockgate_content::trace::{Said, trace};
 use lockgate_content::{Means, open};
 use lockgate_model::{FileType, Pool};

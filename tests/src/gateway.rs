@@ -57,9 +57,9 @@ impl Gateway {
         Self::start("pop3", next_hop, listener_lines, sections)
     }
 
-    /// One listener for the web.
-    pub fn web(listener_lines: &str, sections: &str) -> Self {
-        Self::start("http", "", listener_lines, sections)
+    /// One web proxy.
+    pub fn http(listener_lines: &str, sections: &str) -> Self {
+        Self::start("http", "original", listener_lines, sections)
     }
 
     /// One SMTP listener that delivers into a maildir of its own.

@@ -1,11 +1,13 @@
 //! The harness of the end-to-end tests: starts the gateway and real peers, each in a directory of its own.
 //! Rule: nothing here sleeps for what it can wait for, and nothing outlives its test.
 
+pub mod curl;
 pub mod dovecot;
 pub mod fetch;
 pub mod gateway;
 pub mod mail;
 pub mod namespace;
+pub mod nginx;
 pub mod postfix;
 pub mod process;
 pub mod sink;

@@ -133,7 +133,12 @@ fn greeting(config: &Config, running: &Running, signatures: u64, failed: u64) ->
 }
 
 fn commands_to_try(config: &Config, running: &Running) -> String {
-    let address = running.addresses().first().map(ToString::to_string).unwrap_or_default();
+    let listeners = config.settings.listeners.iter().zip(running.addresses());
+    let address_of = |protocol| {
+        let mut of_protocol = listeners.clone().filter(|(listener, _)| listener.protocol == protocol);
+        of_protocol.next().map(|(_, address)| address.to_string()).unwrap_or_default()
+    };
+    let (address, proxy) = (address_of(Speaks::Smtp), address_of(Speaks::Http));
     let maildir = match config.settings.listeners.first().map(|listener| &listener.next_hop) {
         Some(NextHop::Maildir(path)) => path.display().to_string(),
         _ => String::new(),
@@ -150,6 +155,10 @@ To try, in another terminal:
   # The EICAR test file in a mail: 550 5.7.1, and nothing lands.
   printf %s 'X5O!P%@AP[4\PZX54(P^)7CC)7}}$EICAR' '-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*' > eicar.com
   swaks --server {address} --from me@example.org --to you@example.org --attach @eicar.com
+
+  # The web through the proxy: a page comes, an upload of the test file is refused with a page that says why.
+  curl -x http://{proxy} http://example.com/
+  curl -x http://{proxy} --data-binary @eicar.com http://example.com/
 
   # The same engines on files, and what was loaded.
   {program} scan eicar.com

@@ -21,8 +21,8 @@ const KEYS: &[Key<ListenDraft>] = &[
     key(
         "address",
         "address",
-        "\"127.0.0.1:2525\"",
-        "Where it listens: IP:PORT. With http the default is 127.0.0.1:3128.",
+        "",
+        "Where it listens: IP:PORT. Without it, 127.0.0.1:2525, with http 127.0.0.1:3128.",
         |d, v| {
             d.address_given = true;
             v.address().map(|address| d.listener.address = address)

@@ -113,8 +113,9 @@ fn the_default_file_and_the_reference_are_up_to_date() {
 #[test]
 fn the_default_file_serves_also_with_every_comment_taken_away() {
     let config = Config::load(None).unwrap();
-    assert_eq!(config.settings.listeners.len(), 1);
-    assert_eq!(config.settings.listeners[0].next_hop, NextHop::Maildir("lockgate-mail".into()));
+    let [mail, web] = &config.settings.listeners[..] else { panic!("two listeners") };
+    assert_eq!(mail.next_hop, NextHop::Maildir("lockgate-mail".into()));
+    assert_eq!((web.protocol, web.address), (Speaks::Http, DEFAULT_HTTP_ADDRESS));
     assert_eq!(config.databases, [Source::Demonstration]);
 
     let is_key = |line: &str| {
@@ -200,6 +201,13 @@ fn errors_name_the_place_and_what_to_do() {
         ("[[listen]]\nnext_hop = \"h:25\"\naddress = \"25\"\n", "t.toml:3:11:", "address with a port"),
         ("[[listen]]\nnext_hop = \"h:25\"\nreply_timeout = 5\n", "t.toml:3:17:", "with a unit"),
         ("[[listen]]\nnext_hop = \"h:25\"\naccept_xclient_from = [\"x\"]\n", "t.toml:3:23:", "is no network"),
+        ("[[listen]]\nprotocol = \"http\"\nnext_hop = \"h:25\"\n", "t.toml:1:1:", "take next_hop out"),
+        (
+            "[[listen]]\nprotocol = \"http\"\ntls = \"offered\"\ncertificate = \"c\"\nkey = \"k\"\n",
+            "t.toml:1:1:",
+            "no STARTTLS",
+        ),
+        ("[[listen]]\nprotocol = \"http\"\nconnect_ports = [0]\n", "t.toml:3:17:", "1 or more"),
         (&[hop, hop].concat(), "t.toml:3:1:", "has the address 127.0.0.1:2525 already"),
         ("[policy]\nfindings.virus = \"drop\"\n", "t.toml:2:18:", "write one of \"pass\", \"tag\""),
         ("[policy]\nincomplete.budget = \"pass\"\n", "t.toml:2:21:", "never milder than"),

@@ -2,7 +2,7 @@
 
 use super::fields::{Folds, field_line};
 use super::framing::hexadecimal;
-use super::lines::Lines;
+use super::lines::{Line, Lines};
 use super::refusal::Oddities;
 use super::{Fields, Framing, Limits, Refusal};
 
@@ -108,56 +108,72 @@ impl Body {
                 }
                 Chunk::EndCr | Chunk::EndLf => {
                     let Some(byte) = rest.first() else { return Ok((used, Piece::NeedInput)) };
-                    match (&chunk, byte) {
-                        (Chunk::EndCr, b'\r') => *chunk = Chunk::EndLf,
-                        (Chunk::EndLf, b'\n') => *chunk = Chunk::Size,
-                        (_, byte) => {
-                            let oddity = if *byte == b'\n' { Refusal::BareLf } else { Refusal::BadChunk };
-                            oddities.met(oddity)?;
-                            *self = lost(oddity);
-                        }
-                    }
+                    *self = chunk_end(chunk, *byte, oddities)?;
                     used += 1;
                 }
-                Chunk::Size => {
-                    let too_long = Refusal::ChunkLineTooLong;
-                    let (length, line) = lines.step(rest, limits.chunk_line_bytes_max, too_long, oddities)?;
+                Chunk::Size | Chunk::Trailers { .. } => {
+                    let (bytes_max, too_long) = chunk.line_limit(limits);
+                    let (length, line) = lines.step(rest, bytes_max, too_long, oddities)?;
                     used += length;
                     let Some(line) = line else { return Ok((used, Piece::NeedInput)) };
-                    *self = match size(&line.text) {
-                        Some(0) => Self::Chunked(Chunk::Trailers { fields: Fields::new(), bytes: 0 }),
-                        Some(bytes_left) => Self::Chunked(Chunk::Data { bytes_left }),
-                        None => {
-                            oddities.met(Refusal::BadChunk)?;
-                            Self::UntilClose
-                        }
-                    };
-                }
-                Chunk::Trailers { fields, bytes } => {
-                    let (room, too_long) =
-                        (limits.trailer_bytes_max.saturating_sub(*bytes), Refusal::TrailersTooLong);
-                    // The empty line is no field, so it needs no room.
-                    let (length, line) = lines.step(rest, room.max(2), too_long, oddities)?;
-                    used += length;
-                    let Some(line) = line else { return Ok((used, Piece::NeedInput)) };
-                    *bytes = bytes.saturating_add(line.bytes);
-                    if !line.text.is_empty() {
-                        field_line(fields, &line.text, Folds::Refused, limits.fields_max, oddities)?;
-                        continue;
+                    if let Some(piece) = self.line(&line, limits, oddities)? {
+                        return Ok((used, piece));
                     }
-                    let trailers = allowed(std::mem::take(fields));
-                    *self = Self::Length { bytes_left: 0 };
-                    let piece = if trailers.is_empty() { Piece::End } else { Piece::Trailers(trailers) };
-                    return Ok((used, piece));
                 }
             }
         }
     }
+
+    /// A line between chunks or behind them.
+    fn line(
+        &mut self,
+        line: &Line<'_>,
+        limits: &Limits,
+        oddities: &mut Oddities,
+    ) -> Result<Option<Piece<'static>>, Refusal> {
+        if let Self::Chunked(Chunk::Trailers { fields, bytes }) = self {
+            *bytes = bytes.saturating_add(line.bytes);
+            if !line.text.is_empty() {
+                field_line(fields, &line.text, Folds::Refused, limits.fields_max, oddities)?;
+                return Ok(None);
+            }
+            let trailers = allowed(std::mem::take(fields));
+            *self = Self::Length { bytes_left: 0 };
+            return Ok(Some(if trailers.is_empty() { Piece::End } else { Piece::Trailers(trailers) }));
+        }
+        *self = match size(&line.text) {
+            Some(0) => Self::Chunked(Chunk::Trailers { fields: Fields::new(), bytes: 0 }),
+            Some(bytes_left) => Self::Chunked(Chunk::Data { bytes_left }),
+            None => {
+                oddities.met(Refusal::BadChunk)?;
+                Self::UntilClose
+            }
+        };
+        Ok(None)
+    }
 }
 
-/// Where a chunk's end is not as it should be: behind a bare LF goes the next chunk on, else nobody can say where.
-fn lost(oddity: Refusal) -> Body {
-    if oddity == Refusal::BareLf { Body::Chunked(Chunk::Size) } else { Body::UntilClose }
+impl Chunk {
+    /// How long the line may be that is awaited.
+    fn line_limit(&self, limits: &Limits) -> (usize, Refusal) {
+        match self {
+            // The empty line is no field, so it needs no room.
+            Self::Trailers { bytes, .. } => {
+                (limits.trailer_bytes_max.saturating_sub(*bytes).max(2), Refusal::TrailersTooLong)
+            }
+            _ => (limits.chunk_line_bytes_max, Refusal::ChunkLineTooLong),
+        }
+    }
+}
+
+/// Behind a chunk stands CR LF. A spectator takes LF alone for it, and behind anything else has lost its way.
+fn chunk_end(chunk: &Chunk, byte: u8, oddities: &mut Oddities) -> Result<Body, Refusal> {
+    match (chunk, byte) {
+        (Chunk::EndCr, b'\r') => Ok(Body::Chunked(Chunk::EndLf)),
+        (Chunk::EndLf, b'\n') => Ok(Body::Chunked(Chunk::Size)),
+        (_, b'\n') => oddities.met(Refusal::BareLf).map(|()| Body::Chunked(Chunk::Size)),
+        _ => oddities.met(Refusal::BadChunk).map(|()| Body::UntilClose),
+    }
 }
 
 fn content<'a>(input: &'a [u8], bytes_left: &mut u64) -> (usize, Piece<'a>) {

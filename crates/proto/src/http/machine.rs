@@ -18,6 +18,9 @@ pub(crate) trait Kind {
     /// What becomes of folded fields.
     const FOLDS: Folds;
 
+    /// Whether a start line may begin so.
+    fn begins_with(&self, byte: u8) -> bool;
+
     /// Reads a start line.
     fn start(&self, line: &[u8], oddities: &mut Oddities) -> Result<Self::Start, Refusal>;
 
@@ -78,6 +81,11 @@ impl<K: Kind> Machine<K> {
         }
     }
 
+    /// Whether all that comes is refused.
+    pub(crate) fn is_spent(&self) -> bool {
+        matches!(self.awaited, Awaited::Nothing(_))
+    }
+
     /// The message has ended; the next begins.
     pub(crate) fn end(&mut self) {
         self.awaited = Awaited::StartLine { empty_lines: 0 };
@@ -130,6 +138,7 @@ impl<K: Kind> Machine<K> {
                 _ => (self.limits.start_line_bytes_max, Refusal::StartLineTooLong),
             };
             let rest = input.get(consumed..).unwrap_or_default();
+            self.first_byte(rest)?;
             let (length, line) = self.lines.step(rest, bytes_max, too_long, &mut self.oddities)?;
             consumed += length;
             let Some(line) = line else { return Ok(Step { consumed, frame: Frame::NeedInput }) };
@@ -137,6 +146,19 @@ impl<K: Kind> Machine<K> {
                 self.awaited = Awaited::Body(Body::new(framing));
                 return Ok(Step { consumed, frame: Frame::Head(Box::new(head), framing) });
             }
+        }
+    }
+
+    /// What is not HTTP at all, such as TLS, is known by its first byte, and need not be waited for up to a line's end.
+    fn first_byte(&mut self, rest: &[u8]) -> Result<(), Refusal> {
+        match (&self.awaited, rest.first()) {
+            (Awaited::StartLine { .. }, Some(byte)) if !self.lines.has_begun() => {
+                if matches!(byte, b'\r' | b'\n') || self.kind.begins_with(*byte) {
+                    return Ok(());
+                }
+                self.oddities.met(Refusal::BadStartLine)
+            }
+            _ => Ok(()),
         }
     }
 

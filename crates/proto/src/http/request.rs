@@ -56,7 +56,8 @@ impl RequestReader {
         Self { machine: Machine::new(Requests, disposition, limits) }
     }
 
-    /// What stands at the front of the input. Behind the head of a CONNECT that is granted the bytes are no longer HTTP.
+    /// What stands at the front of the input. The end of a message needs no further byte: behind its last one, a step
+    /// without input says [`Frame::End`](super::Frame). Behind a CONNECT that is granted the bytes are no longer HTTP.
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a, RequestHead> {
         self.machine.step(input)
     }
@@ -86,6 +87,10 @@ impl Kind for Requests {
     type Start = RequestLine;
     type Head = RequestHead;
     const FOLDS: Folds = Folds::Refused;
+
+    fn begins_with(&self, byte: u8) -> bool {
+        is_token(&[byte])
+    }
 
     /// RFC 9112 section 3: one space between the three, and none elsewhere.
     fn start(&self, line: &[u8], oddities: &mut Oddities) -> Result<RequestLine, Refusal> {

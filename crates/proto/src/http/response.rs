@@ -62,7 +62,8 @@ impl ResponseReader {
         };
     }
 
-    /// What stands at the front of the input. Behind a 101, and a 2xx to CONNECT, the bytes are no longer HTTP.
+    /// What stands at the front of the input. The end of a message needs no further byte: behind its last one, a step
+    /// without input says [`Frame::End`](super::Frame). Behind a 101, and a 2xx to CONNECT, the bytes are no longer HTTP.
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a, ResponseHead> {
         self.machine.step(input)
     }
@@ -85,9 +86,10 @@ impl ResponseReader {
     }
 
     /// Whether the connection may be used for another request behind the response read last: its end is known, nobody
-    /// wants to close, and nothing about its framing is odd.
+    /// wants to close, and nothing about its framing is odd. Bytes that have come behind its end are the answer to no
+    /// request, and who has such must not use the connection again either: the next client would get them.
     pub fn keeps_alive(&self) -> bool {
-        self.machine.kind.keeps == Keeps::Alive
+        self.machine.kind.keeps == Keeps::Alive && !self.machine.is_spent()
     }
 
     /// What is odd about the response read last, as far as it has come.
@@ -128,6 +130,10 @@ impl Kind for Responses {
     type Start = StatusLine;
     type Head = ResponseHead;
     const FOLDS: Folds = Folds::Joined;
+
+    fn begins_with(&self, byte: u8) -> bool {
+        byte == b'H'
+    }
 
     /// RFC 9112 section 4. The space before a reason that is not there is often left out.
     fn start(&self, line: &[u8], oddities: &mut Oddities) -> Result<StatusLine, Refusal> {

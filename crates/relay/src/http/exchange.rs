@@ -28,6 +28,8 @@ const PENDING_BYTES_MAX: usize = 64 << 10;
 /// One request and its response.
 pub struct Exchange<'s> {
     session: &'s mut Session,
+    /// The connection to the server, once something of the request may leave.
+    origin: Option<Box<Origin>>,
     asked: Asked,
     about: Transaction,
     request: Content,
@@ -78,7 +80,17 @@ impl<'s> Exchange<'s> {
         let closes = asked.wants_close || shared.drain.phase() > Phase::Serving;
         let again = may_repeat.then(|| out.clone());
         let request = Content::new(inspection, out, framing);
-        Self { session, asked, about, request, response: None, again, closes, last_progress: Instant::now() }
+        Self {
+            session,
+            origin: None,
+            asked,
+            about,
+            request,
+            response: None,
+            again,
+            closes,
+            last_progress: Instant::now(),
+        }
     }
 
     /// To the end of the response; what is wrong then ends the session.
@@ -88,7 +100,7 @@ impl<'s> Exchange<'s> {
                 Ok(()) => return self.conclude(),
                 Err(Fault::Stale) => {
                     // Whatever the old connection took away, the server has seen nothing that counts.
-                    self.session.origin = None;
+                    self.origin = None;
                     let head = self.again.take().unwrap_or_default();
                     if let Err(fault) = self.send_again(&head).await {
                         return self.fail(fault).await;
@@ -145,7 +157,7 @@ impl<'s> Exchange<'s> {
     }
 
     fn client_reading(&mut self) -> Reading {
-        let pending = self.session.origin.as_mut().map_or(0, |origin| origin.stream().pending_bytes());
+        let pending = self.origin.as_mut().map_or(0, |origin| origin.stream().pending_bytes());
         let is_wanted = self.request.is_open()
             && !self.request.is_parked()
             && pending < PENDING_BYTES_MAX
@@ -157,7 +169,7 @@ impl<'s> Exchange<'s> {
     async fn work_off(&mut self) -> Result<(), Fault> {
         while self.is_busy() {
             if self.request.is_busy() {
-                let out = self.session.origin.as_mut().map(|origin| origin.stream());
+                let out = self.origin.as_mut().map(|origin| origin.stream());
                 let request = &mut self.request;
                 let outcome = turn::quantum(|| request.work(out)).await;
                 self.request_came_to(outcome)?;
@@ -184,7 +196,7 @@ impl<'s> Exchange<'s> {
             return Ok(());
         }
         let Asked { host, port, .. } = &self.asked;
-        let kept = self.session.origin.take();
+        let kept = self.session.kept.take();
         // What may not be sent twice goes by a connection that nobody is about to close.
         let fit = kept.filter(|_| self.again.is_some()).and_then(|mut origin| {
             let is_fit = origin.is_fit_for(host, *port);
@@ -197,7 +209,7 @@ impl<'s> Exchange<'s> {
                 Box::new(Origin::dial(client, shared, host, *port).await.map_err(|e| dial_fault(&e))?)
             }
         };
-        let origin = self.session.origin.insert(origin);
+        let origin = self.origin.insert(origin);
         origin.reader.expect(self.asked.method_bytes());
         self.last_progress = Instant::now();
         let is_used = origin.is_used;
@@ -207,7 +219,7 @@ impl<'s> Exchange<'s> {
     async fn send_again(&mut self, head: &[u8]) -> Result<(), Fault> {
         let (client, shared) = (&self.session.client, &self.session.shared);
         let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
-        let origin = self.session.origin.insert(Box::new(dialled.map_err(|e| dial_fault(&e))?));
+        let origin = self.origin.insert(Box::new(dialled.map_err(|e| dial_fault(&e))?));
         origin.reader.expect(self.asked.method_bytes());
         self.last_progress = Instant::now();
         origin.stream().write(head).map_err(|e| origin_fault(false, &e))
@@ -216,7 +228,7 @@ impl<'s> Exchange<'s> {
     /// Waits until there is something to read or to send, or until time is up.
     async fn wait(&mut self) -> Result<(), Fault> {
         let (client_reading, origin_reading) = (self.client_reading(), self.origin_reading());
-        let Session { client, origin, .. } = &mut *self.session;
+        let (client, origin) = (&mut self.session.client, &mut self.origin);
         client.stream.try_flush().map_err(client_gone)?;
         let pending_to_client = client.stream.pending_bytes();
         let mut pending_to_origin = 0;
@@ -277,7 +289,7 @@ impl<'s> Exchange<'s> {
         while self.request.is_open() && !self.request.is_busy() {
             let step = self.session.requests.step(rest);
             rest = &rest[step.consumed..];
-            let out = self.session.origin.as_mut().map(|origin| origin.stream());
+            let out = self.origin.as_mut().map(|origin| origin.stream());
             let outcome = match step.frame {
                 Frame::NeedInput => break,
                 Frame::Body(content) => self.request.push(content, out),
@@ -295,7 +307,7 @@ impl<'s> Exchange<'s> {
     }
 
     fn request_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
-        let is_used = self.session.origin.as_ref().is_some_and(|origin| origin.is_used);
+        let is_used = self.origin.as_ref().is_some_and(|origin| origin.is_used);
         match outcome.map_err(|e| origin_fault(is_used, &e))? {
             Outcome::More | Outcome::Complete => Ok(()),
             Outcome::Refused => Err(self.blocked(Way::ToServer)),
@@ -311,11 +323,11 @@ impl<'s> Exchange<'s> {
 
     /// Reads once from the origin and passes on what came; says whether anything did.
     fn read_origin(&mut self) -> Result<bool, Fault> {
-        if self.session.origin.is_none() || self.origin_reading() == Reading::Unwanted {
+        if self.origin.is_none() || self.origin_reading() == Reading::Unwanted {
             return Ok(false);
         }
         with_scratch(|scratch| {
-            let Some(origin) = self.session.origin.as_mut() else { return Ok(false) };
+            let Some(origin) = self.origin.as_mut() else { return Ok(false) };
             let is_used = origin.is_used;
             let read = origin.stream().try_read(scratch).map_err(|e| origin_fault(is_used, &e))?;
             let mut rest: &[u8] = match read {
@@ -326,7 +338,7 @@ impl<'s> Exchange<'s> {
             // From here on the server has seen the request.
             (origin.is_used, self.again) = (false, None);
             loop {
-                let Some(origin) = self.session.origin.as_mut() else { return Ok(true) };
+                let Some(origin) = self.origin.as_mut() else { return Ok(true) };
                 let step = origin.reader.step(rest);
                 rest = &rest[step.consumed..];
                 match step.frame {
@@ -350,7 +362,7 @@ impl<'s> Exchange<'s> {
                     break;
                 }
             }
-            if let Some(origin) = self.session.origin.as_mut() {
+            if let Some(origin) = self.origin.as_mut() {
                 origin.stream().unread(rest);
             }
             Ok(true)
@@ -358,7 +370,7 @@ impl<'s> Exchange<'s> {
     }
 
     fn origin_ended(&mut self) -> Result<(), Fault> {
-        let Some(origin) = self.session.origin.as_mut() else { return Ok(()) };
+        let Some(origin) = self.origin.as_mut() else { return Ok(()) };
         match (origin.reader.eof(), &self.response) {
             (Eof::Complete, Some(response)) if response.content.is_open() => self.response_end(),
             (Eof::Complete, None) if origin.is_used && self.again.is_some() => Err(Fault::Stale),
@@ -472,22 +484,19 @@ impl<'s> Exchange<'s> {
     }
 
     /// The response has been let go to its end.
-    fn conclude(self) -> Result<(), Over> {
+    fn conclude(mut self) -> Result<(), Over> {
         self.note(Action::Forwarded, "");
         let is_whole = self.request.is_through();
-        if let Some(origin) = self.session.origin.as_mut() {
+        if let Some(mut origin) = self.origin.take().filter(|origin| is_whole && origin.reader.keeps_alive())
+        {
             origin.is_used = true;
-            if !is_whole || !origin.reader.keeps_alive() {
-                self.session.origin = None;
-            }
+            self.session.kept = Some(origin);
         }
         if self.closes || !is_whole { Err(Over::Said) } else { Ok(()) }
     }
 
     /// What the client is told in place of the response, or that what it has of it is broken.
     async fn fail(self, fault: Fault) -> Result<(), Over> {
-        // In whatever state it is, nothing more goes by it.
-        self.session.origin = None;
         let (page, action) = match fault {
             Fault::Answer(page, action) => (page, action),
             Fault::Client | Fault::Stale => {

@@ -30,8 +30,8 @@ pub struct Session {
     pub client: Accepted,
     /// Reads its requests.
     pub requests: RequestReader,
-    /// The connection to the origin of the last request.
-    pub origin: Option<Box<Origin>>,
+    /// The connection to the origin of the last request, for the next one to the same.
+    pub kept: Option<Box<Origin>>,
     /// The engines' state for the connection.
     pub inspect: InspectSession,
 }
@@ -52,7 +52,7 @@ impl Session {
     pub fn new(client: Accepted, shared: Arc<Shared>) -> Self {
         let inspect = open_inspection(&client, &shared);
         let requests = RequestReader::new(Disposition::Strict, Limits::default());
-        Self { shared, client, requests, origin: None, inspect }
+        Self { shared, client, requests, kept: None, inspect }
     }
 
     /// From the first request to the end, and why it came.
@@ -140,8 +140,8 @@ impl Session {
 
     /// Says the last words that are due, and leaves.
     pub async fn end(self: Box<Self>, over: Over) {
-        let Self { mut client, origin, .. } = *self;
-        drop(origin);
+        let Self { mut client, kept, .. } = *self;
+        drop(kept);
         match over {
             Over::BreakOff => client.stream.abort(),
             Over::Said => {

@@ -34,8 +34,8 @@ pub fn check(directory: &Path) -> Vec<String> {
         Err(why) => return vec![why],
     };
     let origin = serve(Arc::clone(&cases));
-    let guarded = Gateway::web("", "");
-    let open = Gateway::web("", "[policy.findings]\nvirus = \"pass\"\n");
+    let guarded = Gateway::http("", "");
+    let open = Gateway::http("", "[policy.findings]\nvirus = \"pass\"\n");
     let mut wrong = Vec::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, case) in cases.iter().enumerate() {

@@ -2,6 +2,7 @@
 //!
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar.
 
+mod http;
 mod settings;
 
 use lockgate_tests::Directory;
@@ -24,6 +25,7 @@ fn main() {
     filetypes(&corpus, &samples);
     smtp(&corpus);
     pop3(&corpus);
+    http::seeds(&corpus);
     proxy_protocol(&corpus);
     patterns(&corpus);
     signatures(&corpus);

@@ -6,144 +6,145 @@ fn read(methods: &[&str], input: &[u8]) -> Said {
     at_every_cut(input, |chunks| responses(Disposition::Strict, methods, chunks))
 }
 
+const READINGS: &[(&str, &[&str])] = &[
+    (
+        "HTTP/1.1 200 OK\nContent-Length: 2\n\nhiHTTP/1.1 404 Not  Found\nContent-Length: 0\n\n",
+        &[
+            "200 OK Http11 Length(2) keeps",
+            "Content-Length=2",
+            "[hi]",
+            "end",
+            "404 Not  Found Http11 Length(0) keeps",
+            "Content-Length=0",
+            "end",
+            "eof Complete",
+        ],
+    ),
+    (
+        "HTTP/1.1 200\nContent-Length: 5\n\nhi",
+        &["200  Http11 Length(5) keeps", "Content-Length=5", "[hi]", "eof Truncated"],
+    ),
+    ("HTTP/1.1 200 OK\n\nhi", &["200 OK Http11 UntilClose closes", "[hi]", "eof Complete"]),
+    (
+        "HTTP/1.0 200 OK\nConnection: keep-alive\nContent-Length: 1\n\nx",
+        &[
+            "200 OK Http10 Length(1) keeps",
+            "Connection=keep-alive",
+            "Content-Length=1",
+            "[x]",
+            "end",
+            "eof Complete",
+        ],
+    ),
+    (
+        "HTTP/1.1 200 OK\nConnection: close\nContent-Length: 1\n\nx",
+        &[
+            "200 OK Http11 Length(1) closes",
+            "Connection=close",
+            "Content-Length=1",
+            "[x]",
+            "end",
+            "eof Complete",
+        ],
+    ),
+    (
+        "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nA: b\n\n",
+        &[
+            "200 OK Http11 Chunked keeps",
+            "Transfer-Encoding=chunked",
+            "[hi]",
+            "trailers",
+            "A=b",
+            "end",
+            "eof Complete",
+        ],
+    ),
+    (
+        "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\n",
+        &["200 OK Http11 Chunked keeps", "Transfer-Encoding=chunked", "[hi]", "eof Truncated"],
+    ),
+    // The chunks count (RFC 9112 section 6.3), the length is gone and so is the connection.
+    (
+        "HTTP/1.1 200 OK\nContent-Length: 1\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n",
+        &[
+            "200 OK Http11 Chunked closes",
+            "Transfer-Encoding=chunked",
+            "[hi]",
+            "end [LengthAndChunked]",
+            "eof Complete",
+        ],
+    ),
+    // HTTP/1.0 has no chunks.
+    (
+        "HTTP/1.0 200 OK\nTransfer-Encoding: chunked\nContent-Length: 2\n\nhi",
+        &[
+            "200 OK Http10 Length(2) closes",
+            "Content-Length=2",
+            "[hi]",
+            "end [TransferCodingInHttp10]",
+            "eof Complete",
+        ],
+    ),
+    (
+        "HTTP/1.1 200 OK\nA: b\n  c\n \n\td\nTransfer-Encoding:\n chunked\n\n0\n\n",
+        &[
+            "200 OK Http11 Chunked keeps",
+            "A=b c d",
+            "Transfer-Encoding=chunked",
+            "end [ObsFold]",
+            "eof Complete",
+        ],
+    ),
+    (
+        "HTTP/1.1 200 OK\nA: b\n\tTransfer-Encoding: chunked\nContent-Length: 1\n\nx",
+        &[
+            "200 OK Http11 Length(1) keeps",
+            "A=b Transfer-Encoding: chunked",
+            "Content-Length=1",
+            "[x]",
+            "end [ObsFold]",
+            "eof Complete",
+        ],
+    ),
+    (
+        "\n\nHTTP/1.1 999 \u{e9}\nContent-Length: 0\n\n",
+        &["999 \\xc3\\xa9 Http11 Length(0) keeps", "Content-Length=0", "end", "eof Complete"],
+    ),
+    ("HTTP/1.1 204 x\n\n", &["204 x Http11 None keeps", "end", "eof Complete"]),
+    (
+        "HTTP/1.1 204 x\nContent-Length: 2\n\nhi",
+        &["204 x Http11 None closes", "end [BodyNotAllowed]", "BadStartLine"],
+    ),
+    (
+        "HTTP/1.1 304 x\nContent-Length: 2\nTransfer-Encoding: chunked\n\n",
+        &["304 x Http11 None closes", "end [LengthAndChunked]", "eof Complete"],
+    ),
+    (
+        "HTTP/1.1 304 x\nContent-Length: 2\n\n",
+        &["304 x Http11 None keeps", "Content-Length=2", "end", "eof Complete"],
+    ),
+    (
+        "HTTP/1.1 103 Early\nLink: x\n\nHTTP/1.1 100\n\nHTTP/1.1 200 OK\nContent-Length: 0\n\n",
+        &[
+            "103 Early Http11 None keeps",
+            "Link=x",
+            "end",
+            "100  Http11 None keeps",
+            "end",
+            "200 OK Http11 Length(0) keeps",
+            "Content-Length=0",
+            "end",
+            "eof Complete",
+        ],
+    ),
+    ("", &["eof Complete"]),
+    ("HTTP/1.1 200 OK\n", &["eof Truncated"]),
+    ("HTTP", &["eof Truncated"]),
+];
+
 #[test]
 fn responses_have_their_reading() {
-    let cases: &[(&str, &[&str])] = &[
-        (
-            "HTTP/1.1 200 OK\nContent-Length: 2\n\nhiHTTP/1.1 404 Not  Found\nContent-Length: 0\n\n",
-            &[
-                "200 OK Http11 Length(2) keeps",
-                "Content-Length=2",
-                "[hi]",
-                "end",
-                "404 Not  Found Http11 Length(0) keeps",
-                "Content-Length=0",
-                "end",
-                "eof Complete",
-            ],
-        ),
-        (
-            "HTTP/1.1 200\nContent-Length: 5\n\nhi",
-            &["200  Http11 Length(5) keeps", "Content-Length=5", "[hi]", "eof Truncated"],
-        ),
-        ("HTTP/1.1 200 OK\n\nhi", &["200 OK Http11 UntilClose closes", "[hi]", "eof Complete"]),
-        (
-            "HTTP/1.0 200 OK\nConnection: keep-alive\nContent-Length: 1\n\nx",
-            &[
-                "200 OK Http10 Length(1) keeps",
-                "Connection=keep-alive",
-                "Content-Length=1",
-                "[x]",
-                "end",
-                "eof Complete",
-            ],
-        ),
-        (
-            "HTTP/1.1 200 OK\nConnection: close\nContent-Length: 1\n\nx",
-            &[
-                "200 OK Http11 Length(1) closes",
-                "Connection=close",
-                "Content-Length=1",
-                "[x]",
-                "end",
-                "eof Complete",
-            ],
-        ),
-        (
-            "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\nA: b\n\n",
-            &[
-                "200 OK Http11 Chunked keeps",
-                "Transfer-Encoding=chunked",
-                "[hi]",
-                "trailers",
-                "A=b",
-                "end",
-                "eof Complete",
-            ],
-        ),
-        (
-            "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\n",
-            &["200 OK Http11 Chunked keeps", "Transfer-Encoding=chunked", "[hi]", "eof Truncated"],
-        ),
-        // The chunks count (RFC 9112 section 6.3), the length is gone and so is the connection.
-        (
-            "HTTP/1.1 200 OK\nContent-Length: 1\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n",
-            &[
-                "200 OK Http11 Chunked closes",
-                "Transfer-Encoding=chunked",
-                "[hi]",
-                "end [LengthAndChunked]",
-                "eof Complete",
-            ],
-        ),
-        // HTTP/1.0 has no chunks.
-        (
-            "HTTP/1.0 200 OK\nTransfer-Encoding: chunked\nContent-Length: 2\n\nhi",
-            &[
-                "200 OK Http10 Length(2) closes",
-                "Content-Length=2",
-                "[hi]",
-                "end [TransferCodingInHttp10]",
-                "eof Complete",
-            ],
-        ),
-        (
-            "HTTP/1.1 200 OK\nA: b\n  c\n \n\td\nTransfer-Encoding:\n chunked\n\n0\n\n",
-            &[
-                "200 OK Http11 Chunked keeps",
-                "A=b c d",
-                "Transfer-Encoding=chunked",
-                "end [ObsFold]",
-                "eof Complete",
-            ],
-        ),
-        (
-            "HTTP/1.1 200 OK\nA: b\n\tTransfer-Encoding: chunked\nContent-Length: 1\n\nx",
-            &[
-                "200 OK Http11 Length(1) keeps",
-                "A=b Transfer-Encoding: chunked",
-                "Content-Length=1",
-                "[x]",
-                "end [ObsFold]",
-                "eof Complete",
-            ],
-        ),
-        (
-            "\n\nHTTP/1.1 999 \u{e9}\nContent-Length: 0\n\n",
-            &["999 \\xc3\\xa9 Http11 Length(0) keeps", "Content-Length=0", "end", "eof Complete"],
-        ),
-        ("HTTP/1.1 204 x\n\n", &["204 x Http11 None keeps", "end", "eof Complete"]),
-        (
-            "HTTP/1.1 204 x\nContent-Length: 2\n\nhi",
-            &["204 x Http11 None closes", "end [BodyNotAllowed]", "eof Truncated"],
-        ),
-        (
-            "HTTP/1.1 304 x\nContent-Length: 2\nTransfer-Encoding: chunked\n\n",
-            &["304 x Http11 None closes", "end [LengthAndChunked]", "eof Complete"],
-        ),
-        (
-            "HTTP/1.1 304 x\nContent-Length: 2\n\n",
-            &["304 x Http11 None keeps", "Content-Length=2", "end", "eof Complete"],
-        ),
-        (
-            "HTTP/1.1 103 Early\nLink: x\n\nHTTP/1.1 100\n\nHTTP/1.1 200 OK\nContent-Length: 0\n\n",
-            &[
-                "103 Early Http11 None keeps",
-                "Link=x",
-                "end",
-                "100  Http11 None keeps",
-                "end",
-                "200 OK Http11 Length(0) keeps",
-                "Content-Length=0",
-                "end",
-                "eof Complete",
-            ],
-        ),
-        ("", &["eof Complete"]),
-        ("HTTP/1.1 200 OK\n", &["eof Truncated"]),
-        ("HTTP", &["eof Truncated"]),
-    ];
-    for (text, expected) in cases {
+    for (text, expected) in READINGS {
         assert_eq!(read(&[], &wire(text)), *expected, "{text}");
     }
 }
@@ -200,7 +201,9 @@ fn responses_that_are_none() {
         ("", "HTTP/1.1 200 O\u{7}K\r\n", ControlCharacter),
         ("", "HTTP/1.1 200 OK\rX: y\r\n", BareCr),
         ("", "HTTP/1.1 200 OK\n", BareLf),
-        ("", "\0HTTP/1.1 200 OK\r\n", Nul),
+        ("", "\0HTTP/1.1 200 OK\r\n", BadStartLine),
+        ("", "H\0TTP/1.1 200 OK\r\n", Nul),
+        ("", "\r\nX", BadStartLine),
         ("", "\r\n\r\n\r\n\r\n\r\n", BadStartLine),
         ("", &interim, TooManyInterim),
         (ok, " X: y\r\n", ObsFold),

@@ -1,0 +1,119 @@
+//! nginx with a configuration of the test's own, as an origin. Rule: the system's own is not touched.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::dovecot::certificate;
+use crate::process::Running;
+use crate::temporary::Directory;
+use crate::wait;
+
+/// An origin with files below its directory `www`.
+#[derive(Debug)]
+pub struct Nginx {
+    /// Where it speaks HTTP.
+    pub http: SocketAddr,
+    /// Where it speaks HTTPS, as `localhost`.
+    pub https: SocketAddr,
+    certificate: PathBuf,
+    _running: Running,
+    directory: Directory,
+}
+
+const CONFIGURATION: &str = "
+daemon off;
+master_process off;
+pid DIRECTORY/pid;
+error_log DIRECTORY/errors;
+events { worker_connections 512; }
+http {
+    log_format lines '$connection $request_method $host $request_uri $status $http_via|$http_accept_encoding|$http_range|$http_connection|$request_length';
+    access_log DIRECTORY/log lines;
+    client_body_temp_path DIRECTORY/body;
+    proxy_temp_path DIRECTORY/proxy;
+    fastcgi_temp_path DIRECTORY/fastcgi;
+    uwsgi_temp_path DIRECTORY/uwsgi;
+    scgi_temp_path DIRECTORY/scgi;
+    default_type application/octet-stream;
+    types { text/html html; text/css css; }
+    server {
+        listen HTTP;
+        listen HTTPS ssl;
+        ssl_certificate DIRECTORY/certificate.pem;
+        ssl_certificate_key DIRECTORY/key.pem;
+        root DIRECTORY/www;
+        location /upload/ { dav_methods PUT; create_full_put_path on; client_max_body_size 100m; }
+        location /small/ { dav_methods PUT; client_max_body_size 1k; }
+        location /compressed/ {
+            alias DIRECTORY/www/;
+            gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;
+        }
+        # What is put together on the way has no length that is known before.
+        location /chunked/ { alias DIRECTORY/www/; sub_filter_types *; sub_filter_once off; sub_filter 'nowhere' 'anywhere'; }
+        location /moved/ { return 301 http://$host:$server_port/; }
+        location /nothing { return 204; }
+    }
+}
+";
+
+impl Nginx {
+    /// Starts one.
+    pub fn start() -> Self {
+        let directory = Directory::new("nginx");
+        let certificate = certificate(directory.path());
+        let (http, https) = (wait::free_address(), wait::free_address());
+        for name in ["www", "www/upload", "www/small", "body"] {
+            let path = directory.join(name);
+            fs::create_dir_all(&path).expect("a directory can be made");
+            // Its workers are users of their own.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("it is ours");
+        }
+        let configuration = CONFIGURATION
+            .replace("HTTPS", &https.to_string())
+            .replace("HTTP", &http.to_string())
+            .replace("DIRECTORY", &directory.path().display().to_string());
+        let file = directory.write("nginx.conf", configuration);
+        let mut command = Command::new("nginx");
+        // What it says before it has read where errors go.
+        command.arg("-e").arg(directory.join("errors")).arg("-c").arg(file);
+        let running = Running::start(&mut command, &directory.join("output"));
+        wait::until_listening(http);
+        wait::until_listening(https);
+        Self { http, https, certificate, _running: running, directory }
+    }
+
+    /// Puts a file where it is served, and returns its address.
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        self.directory.write(&format!("www/{name}"), content);
+        self.url(name)
+    }
+
+    /// The address of what is served there.
+    pub fn url(&self, name: &str) -> String {
+        format!("http://{}/{name}", self.http)
+    }
+
+    /// A file that was uploaded, if it is there.
+    pub fn uploaded(&self, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.directory.join(&format!("www/upload/{name}"))).ok()
+    }
+
+    /// What it has logged: a line for each request.
+    pub fn log(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits for a line of its log that holds all of these.
+    pub fn until_logged(&self, words: &[&str]) -> String {
+        wait::until_line(|| self.log().join("\n"), words)
+    }
+
+    /// The certificate that clients may trust.
+    pub fn certificate(&self) -> &Path {
+        &self.certificate
+    }
+}
