@@ -1,6 +1,7 @@
 //! List files → [`Database`]. Rule: a line goes in whole or not at all, and what does not is reported.
 
 use crate::database::{Database, Hasher, List};
+use crate::filters::{Filter, Filters};
 use crate::hash::Key;
 use crate::moment::{Clock, TimeLimit};
 use crate::networks::{Listed, Networks};
@@ -21,6 +22,7 @@ pub struct Sources {
     drafts: Vec<Draft>,
     networks: Vec<Listed>,
     patterns: Vec<Pattern>,
+    filters: Vec<Filter>,
     blankets: Vec<(Scope, ListId, u32)>,
     /// For each directory of a category, whether its `usage` says that it is good for allowing only.
     usages: HashMap<String, Usage>,
@@ -53,6 +55,7 @@ impl Sources {
             drafts: Vec::new(),
             networks: Vec::new(),
             patterns: Vec::new(),
+            filters: Vec::new(),
             blankets: Vec::new(),
             usages: HashMap::new(),
         }
@@ -150,6 +153,11 @@ impl Sources {
                 }
                 Ok(1)
             }
+            Line::Filter(rank, entry) => {
+                let list = self.list_of_rank(id, rank)?;
+                self.take_entry(entry, list, line)?;
+                Ok(1)
+            }
             Line::Include(path) => {
                 includes.push(Include { path, line, by: id });
                 Ok(1)
@@ -164,6 +172,18 @@ impl Sources {
             }
             Line::PassedOver | Line::Comment => Ok(0),
         }
+    }
+
+    /// The list with this rank that stands for the same file: filters say of themselves what they are.
+    fn list_of_rank(&mut self, id: ListId, rank: Rank) -> Result<ListId, Fault> {
+        let same = self.lists.iter().zip(0..).skip(usize::from(id)).find(|(list, _)| list.rank == rank);
+        if let Some((_, same)) = same {
+            return Ok(same);
+        }
+        let list = List { rank, ..self.lists[usize::from(id)].clone() };
+        let id = ListId::try_from(self.lists.len()).ok().filter(|id| *id < ListId::MAX);
+        self.lists.push(list);
+        id.ok_or_else(|| Fault(format!("there are more than {} lists", ListId::MAX)))
     }
 
     fn take_entry(&mut self, entry: Entry, list: ListId, line: u32) -> Result<(), Fault> {
@@ -182,6 +202,7 @@ impl Sources {
             }
             Entry::Network { first, last } => self.networks.push(Listed { first, last, list, line }),
             Entry::Blanket(scope) => self.blankets.push((scope, list, line)),
+            Entry::Glob(glob) => self.filters.push(Filter { glob, list, line }),
             Entry::Pattern(text) => {
                 patterns::check(&text).map_err(Fault)?;
                 self.patterns.push(Pattern { text, list, line });
@@ -228,6 +249,7 @@ impl Sources {
             table: Table::new(self.drafts),
             networks: Networks::new(self.networks),
             patterns,
+            filters: Filters::new(self.hasher.0, self.filters),
             blankets: self.blankets,
             clock,
         };

@@ -3,6 +3,7 @@
 use crate::address::{Address, pieces};
 use crate::compiler::all_hold;
 use crate::decision::{Decision, Listing, Outcome};
+use crate::filters::Filters;
 use crate::hash::Key;
 use crate::moment::{Clock, Moment, TimeLimit};
 use crate::networks::Networks;
@@ -23,11 +24,13 @@ pub struct Database {
     pub(crate) table: Table,
     pub(crate) networks: Networks,
     pub(crate) patterns: Patterns,
+    pub(crate) filters: Filters,
     pub(crate) blankets: Vec<(Scope, ListId, u32)>,
     pub(crate) clock: Clock,
 }
 
 /// One file, as its lines have it in common.
+#[derive(Clone)]
 pub(crate) struct List {
     pub file: Arc<str>,
     pub category: Arc<str>,
@@ -139,9 +142,17 @@ impl Database {
         self.patterns.len()
     }
 
+    /// How many filters with wildcards it holds.
+    pub fn filters(&self) -> usize {
+        self.filters.len()
+    }
+
     /// Bytes on the heap, about, but for the regular expressions.
     pub fn heap_bytes(&self) -> usize {
-        self.table.heap_bytes() + self.networks.heap_bytes() + self.lists.len() * size_of::<List>()
+        self.table.heap_bytes()
+            + self.networks.heap_bytes()
+            + self.filters.heap_bytes()
+            + self.lists.len() * size_of::<List>()
     }
 
     /// The host and all above it, and the paths below each.
@@ -186,21 +197,7 @@ impl Database {
             let dotted = || format!(".{top}").into_bytes().into();
             self.find(self.hasher.top(top.as_bytes()), Closeness::Top, dotted, out);
         }
-        if self.patterns.len() > 0 {
-            let text = address.text();
-            let with_scheme = [address.scheme.as_bytes(), b"://", &text].concat();
-            // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
-            for text in [&text, &with_scheme] {
-                for pattern in self.patterns.find(text) {
-                    let (list, line) = (pattern.list, pattern.line);
-                    if out.iter().any(|known| (known.list, known.line) == (list, line)) {
-                        continue;
-                    }
-                    let pattern = pattern.text.as_bytes().into();
-                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
-                }
-            }
-        }
+        self.find_texts(address, out);
         for (scope, list, line) in &self.blankets {
             let pattern: &[u8] = match scope {
                 Scope::All => b"**",
@@ -209,6 +206,38 @@ impl Database {
             };
             let (list, line) = (*list, *line);
             out.push(Match { list, line, closeness: Closeness::Blanket, pattern: pattern.into() });
+        }
+    }
+
+    /// What looks at the whole URL.
+    fn find_texts<'a>(&'a self, address: &Address, out: &mut Vec<Match<'a>>) {
+        if self.patterns.len() == 0 && self.filters.len() == 0 {
+            return;
+        }
+        let text = address.text();
+        let url = [address.scheme.as_bytes(), b"://", &text].concat();
+        // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
+        for text in [&text, &url].into_iter().filter(|_| self.patterns.len() > 0) {
+            for pattern in self.patterns.find(text) {
+                let (list, line) = (pattern.list, pattern.line);
+                if !out.iter().any(|known| (known.list, known.line) == (list, line)) {
+                    let pattern = pattern.text.as_bytes().into();
+                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
+                }
+            }
+        }
+        if self.filters.len() > 0 {
+            // Filters see the slash behind a host that is all there is.
+            let mut url = url;
+            if address.path.is_empty() || address.path.ends_with(b"/") {
+                url.push(b'/');
+            }
+            let start = address.scheme.len() + b"://".len();
+            for filter in self.filters.find(&url, start..start + address.host.len()) {
+                let pattern = filter.glob.text().into_bytes().into();
+                let (list, line) = (filter.list, filter.line);
+                out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
+            }
         }
     }
 

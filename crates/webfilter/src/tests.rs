@@ -244,3 +244,27 @@ fn all_that_list_a_site_are_told() {
     let rules: Vec<_> = decision.by.iter().chain(&decision.also).map(|listing| listing.rule()).collect();
     assert_eq!(rules, ["b/urls:1", "a/domains:1", "b/domains:2"]);
 }
+
+#[test]
+fn adblock_filters() {
+    table(
+        &[
+            (
+                "ads.txt",
+                "[Adblock Plus 2.0]\n! ads\n||ads.example^\n@@||ads.example/logo\n/banner/*.gif|\na.example##.x\n||own.example^\n\
+                 ||bad.example^$important\n@@||bad.example^\n@@||games.example^\n/count[0-9]+\\.js/\n",
+            ),
+            ("bannedsitelist", "games.example\n"),
+        ],
+        &[
+            ("www.ads.example/x", "banned ads.txt:3 ads.example"),
+            ("www.ads.example/logo.png", "grey ads.txt:4 ||ads.example/logo"),
+            ("x.example/banner/1.gif", "banned ads.txt:5 /banner/*.gif|"),
+            ("x.example/banner/1.gif?", "not listed"),
+            ("bad.example", "banned ads.txt:8 bad.example"),
+            ("x.example/count7.js", "banned ads.txt:11 count[0-9]+\\.js"),
+            // What a list of filters excepts, other lists may still ban.
+            ("games.example", "banned bannedsitelist:1 games.example"),
+        ],
+    );
+}
