@@ -1,6 +1,6 @@
 //! List files → [`Database`]. Rule: a line goes in whole or not at all, and what does not is reported.
 
-use crate::database::{Database, Hasher, List};
+use crate::database::{Database, Hasher, List, Sort, Sorts};
 use crate::filters::{Filter, Filters};
 use crate::hash::Key;
 use crate::moment::{Clock, TimeLimit};
@@ -20,6 +20,7 @@ pub struct Sources {
     report: Report,
     lists: Vec<List>,
     drafts: Vec<Draft>,
+    sorts: Sorts,
     networks: Vec<Listed>,
     patterns: Vec<Pattern>,
     filters: Vec<Filter>,
@@ -53,6 +54,7 @@ impl Sources {
             report: Report::default(),
             lists: Vec::new(),
             drafts: Vec::new(),
+            sorts: Sorts::default(),
             networks: Vec::new(),
             patterns: Vec::new(),
             filters: Vec::new(),
@@ -188,15 +190,21 @@ impl Sources {
 
     fn take_entry(&mut self, entry: Entry, list: ListId, line: u32) -> Result<(), Fault> {
         let hasher = self.hasher;
-        let mut add = |hash| self.drafts.push(Draft { hash, list, line });
+        let mut add = |sort: Sort, name: &str| {
+            self.sorts = self.sorts.with(sort);
+            self.drafts.push(Draft { hash: hasher.of(sort, name.as_bytes()), list, line });
+        };
         match entry {
-            Entry::Site(name) => add(hasher.site(name.as_bytes())),
-            Entry::Name(name) => add(hasher.name(name.as_bytes())),
-            Entry::Top(name) => add(hasher.top(name.as_bytes())),
-            Entry::Extension(end) => add(hasher.extension(end.as_bytes())),
-            Entry::MediaType(name) => add(hasher.media_type(name.as_bytes())),
+            Entry::Site(name) => add(Sort::Site, &name),
+            Entry::Name(name) => add(Sort::Name, &name),
+            Entry::Top(name) => add(Sort::Top, &name),
+            Entry::Extension(end) => add(Sort::Extension, &end),
+            Entry::MediaType(name) => add(Sort::MediaType, &name),
+            // Most are one address, and that needs no range.
+            Entry::Network { first, last } if first == last => add(Sort::Address, &first.to_string()),
             Entry::Url { host, path } => {
-                let site = hasher.site(host.as_bytes());
+                let site = hasher.of(Sort::Site, host.as_bytes());
+                self.sorts = self.sorts.with(Sort::Site);
                 self.drafts.push(Draft { hash: site, list: crate::table::Entry::MARK, line: 0 });
                 self.drafts.push(Draft { hash: hasher.url(site, &path), list, line });
             }
@@ -247,6 +255,7 @@ impl Sources {
             hasher: self.hasher,
             lists: self.lists,
             table: Table::new(self.drafts),
+            sorts: self.sorts,
             networks: Networks::new(self.networks),
             patterns,
             filters: Filters::new(self.hasher.0, self.filters),

@@ -22,6 +22,7 @@ pub struct Database {
     pub(crate) hasher: Hasher,
     pub(crate) lists: Vec<List>,
     pub(crate) table: Table,
+    pub(crate) sorts: Sorts,
     pub(crate) networks: Networks,
     pub(crate) patterns: Patterns,
     pub(crate) filters: Filters,
@@ -40,29 +41,46 @@ pub(crate) struct List {
     pub times: Vec<TimeLimit>,
 }
 
-/// Hashes of names, each sort apart from the others.
+/// What a hash in the table is of. Hashes of two sorts do not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Sort {
+    /// A name and all below it.
+    Site = 1,
+    /// A name alone.
+    Name,
+    /// An address.
+    Address,
+    /// A top-level domain.
+    Top,
+    Extension,
+    MediaType,
+}
+
+/// Which sorts are listed at all: what is not need not be looked up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sorts(u8);
+
+impl Sorts {
+    pub fn with(self, sort: Sort) -> Self {
+        Self(self.0 | 1 << sort as u8)
+    }
+
+    fn has(self, sort: Sort) -> bool {
+        self.0 & (1 << sort as u8) != 0
+    }
+}
+
+/// Hashes of names.
 #[derive(Clone, Copy)]
 pub(crate) struct Hasher(pub Key);
 
+/// What a piece of a path's hash is told by, beside all that comes before it.
+const PIECE: u64 = 0x70;
+
 impl Hasher {
-    pub fn site(self, name: &[u8]) -> u64 {
-        self.0.hash(1, name)
-    }
-
-    pub fn name(self, name: &[u8]) -> u64 {
-        self.0.hash(2, name)
-    }
-
-    pub fn top(self, name: &[u8]) -> u64 {
-        self.0.hash(3, name)
-    }
-
-    pub fn extension(self, end: &[u8]) -> u64 {
-        self.0.hash(4, end)
-    }
-
-    pub fn media_type(self, name: &[u8]) -> u64 {
-        self.0.hash(5, name)
+    pub fn of(self, sort: Sort, name: &[u8]) -> u64 {
+        self.0.hash(sort as u64, name)
     }
 
     /// The hash of a path below a site: each piece's goes on from that of the piece before, so that one pass over the path
@@ -72,7 +90,7 @@ impl Hasher {
     }
 
     pub fn piece(self, before: u64, piece: &[u8]) -> u64 {
-        self.0.hash(before ^ 6, piece)
+        self.0.hash(before ^ PIECE, piece)
     }
 }
 
@@ -112,12 +130,7 @@ impl Database {
     /// What the lists say of a media type that the URL turns out to be of.
     pub fn decide_type(&self, address: &Address, media_type: &str, now: Moment) -> Decision {
         let mut found = Vec::new();
-        self.find(
-            self.hasher.media_type(media_type.as_bytes()),
-            Closeness::Name,
-            || media_type.as_bytes().into(),
-            &mut found,
-        );
+        self.find(Sort::MediaType, media_type.as_bytes(), Closeness::Name, &mut found);
         if found.is_empty() {
             return Decision::default();
         }
@@ -158,8 +171,8 @@ impl Database {
     /// The host and all above it, and the paths below each.
     fn find_sites<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         let bare = std::iter::once(&*address.host).filter(|host| address.ip.is_some() || !host.contains('.'));
-        for site in address.sites().chain(bare) {
-            let hash = self.hasher.site(site.as_bytes());
+        for site in address.sites().chain(bare).filter(|_| self.sorts.has(Sort::Site)) {
+            let hash = self.hasher.of(Sort::Site, site.as_bytes());
             let mut has_urls = false;
             for entry in self.table.find(hash) {
                 if entry.list == Entry::MARK {
@@ -173,8 +186,9 @@ impl Database {
             }
         }
         let host = address.host.as_bytes();
-        self.find(self.hasher.name(host), Closeness::Name, || host.into(), out);
-        for range in address.ip.into_iter().flat_map(|ip| self.networks.find(ip)) {
+        let Some(ip) = address.ip else { return self.find(Sort::Name, host, Closeness::Name, out) };
+        self.find(Sort::Address, host, Closeness::Name, out);
+        for range in self.networks.find(ip) {
             let (list, line) = (range.list, range.line);
             out.push(Match { list, line, closeness: Closeness::Network, pattern: host.into() });
         }
@@ -186,16 +200,17 @@ impl Database {
         for piece in pieces(path) {
             hash = self.hasher.piece(hash, piece);
             end += piece.len();
-            let whole = || [site.as_bytes(), &path[..end]].concat().into();
-            self.find(hash, Closeness::Url(site.len(), end), whole, out);
+            out.extend(self.table.find(hash).map(|entry| {
+                let whole = [site.as_bytes(), &path[..end]].concat();
+                Match::new(entry, Closeness::Url(site.len(), end), whole.into())
+            }));
         }
     }
 
     /// What is not about names: top-level domains, expressions, blankets.
     fn find_others<'a>(&'a self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         if let Some(top) = address.top() {
-            let dotted = || format!(".{top}").into_bytes().into();
-            self.find(self.hasher.top(top.as_bytes()), Closeness::Top, dotted, out);
+            self.find(Sort::Top, top.as_bytes(), Closeness::Top, out);
         }
         self.find_texts(address, out);
         for (scope, list, line) in &self.blankets {
@@ -247,19 +262,15 @@ impl Database {
         let near = name.get(name.len().saturating_sub(EXTENSION_BYTES_MAX)..).unwrap_or_default();
         for (at, _) in near.iter().enumerate().filter(|(_, c)| **c == b'.') {
             let end = &near[at..];
-            self.find(self.hasher.extension(end), Closeness::Site(end.len()), || end.into(), out);
+            self.find(Sort::Extension, end, Closeness::Site(end.len()), out);
         }
     }
 
-    fn find<'a>(
-        &self,
-        hash: u64,
-        closeness: Closeness,
-        pattern: impl Fn() -> Cow<'a, [u8]>,
-        out: &mut Vec<Match<'a>>,
-    ) {
-        let entries = self.table.find(hash).filter(|entry| entry.list != Entry::MARK);
-        out.extend(entries.map(|entry| Match::new(entry, closeness, pattern())));
+    fn find<'a>(&self, sort: Sort, name: &'a [u8], closeness: Closeness, out: &mut Vec<Match<'a>>) {
+        if self.sorts.has(sort) {
+            let entries = self.table.find(self.hasher.of(sort, name));
+            out.extend(entries.map(|entry| Match::new(entry, closeness, name.into())));
+        }
     }
 
     fn list(&self, id: ListId, now: Moment) -> Option<&List> {

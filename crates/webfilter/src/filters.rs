@@ -193,7 +193,7 @@ impl Filters {
 }
 
 fn word_hash(key: Key, word: &[u8]) -> u64 {
-    key.hash(7, word)
+    key.hash(0x77, word)
 }
 
 #[cfg(test)]

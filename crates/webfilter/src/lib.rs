@@ -36,6 +36,8 @@ mod patterns;
 mod report;
 mod ruleset;
 mod scanner;
+#[cfg(test)]
+mod scanner_tests;
 mod table;
 
 pub use address::Address;

@@ -44,7 +44,7 @@ fn sites_and_all_below_them() {
             ("http://WWW.Bad.Example.:8080/", "banned bannedsitelist:2 bad.example"),
             ("notbad.example", "not listed"),
             ("bad.example.org", "not listed"),
-            ("a.xxx", "banned bannedsitelist:4 .xxx"),
+            ("a.xxx", "banned bannedsitelist:4 xxx"),
             ("intranet/x", "banned bannedsitelist:5 intranet"),
             ("www.intranet", "not listed"),
             ("192.0.2.1", "banned bannedsitelist:6 *ip"),

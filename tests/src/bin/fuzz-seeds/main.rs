@@ -3,6 +3,7 @@
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar.
 
 mod settings;
+mod weblists;
 
 use lockgate_tests::Directory;
 use lockgate_tests::mail;
@@ -29,6 +30,7 @@ fn main() {
     signatures(&corpus);
     waist(&corpus, &samples);
     settings::seeds(&corpus);
+    weblists::seeds(&corpus);
 }
 
 struct Corpus {
