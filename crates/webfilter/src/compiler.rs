@@ -1,6 +1,7 @@
 //! List files → [`Database`]. Rule: a line goes in whole or not at all, and what does not is reported.
 
-use crate::database::{Database, Hasher, List};
+use crate::database::{Database, Hasher, List, Sort, Sorts};
+use crate::filters::{Filter, Filters};
 use crate::hash::Key;
 use crate::moment::{Clock, TimeLimit};
 use crate::networks::{Listed, Networks};
@@ -19,8 +20,10 @@ pub struct Sources {
     report: Report,
     lists: Vec<List>,
     drafts: Vec<Draft>,
+    sorts: Sorts,
     networks: Vec<Listed>,
     patterns: Vec<Pattern>,
+    filters: Vec<Filter>,
     blankets: Vec<(Scope, ListId, u32)>,
     /// For each directory of a category, whether its `usage` says that it is good for allowing only.
     usages: HashMap<String, Usage>,
@@ -51,8 +54,10 @@ impl Sources {
             report: Report::default(),
             lists: Vec::new(),
             drafts: Vec::new(),
+            sorts: Sorts::default(),
             networks: Vec::new(),
             patterns: Vec::new(),
+            filters: Vec::new(),
             blankets: Vec::new(),
             usages: HashMap::new(),
         }
@@ -150,6 +155,11 @@ impl Sources {
                 }
                 Ok(1)
             }
+            Line::Filter(rank, entry) => {
+                let list = self.list_of_rank(id, rank)?;
+                self.take_entry(entry, list, line)?;
+                Ok(1)
+            }
             Line::Include(path) => {
                 includes.push(Include { path, line, by: id });
                 Ok(1)
@@ -166,22 +176,41 @@ impl Sources {
         }
     }
 
+    /// The list with this rank that stands for the same file: filters say of themselves what they are.
+    fn list_of_rank(&mut self, id: ListId, rank: Rank) -> Result<ListId, Fault> {
+        let same = self.lists.iter().zip(0..).skip(usize::from(id)).find(|(list, _)| list.rank == rank);
+        if let Some((_, same)) = same {
+            return Ok(same);
+        }
+        let list = List { rank, ..self.lists[usize::from(id)].clone() };
+        let id = ListId::try_from(self.lists.len()).ok().filter(|id| *id < ListId::MAX);
+        self.lists.push(list);
+        id.ok_or_else(|| Fault(format!("there are more than {} lists", ListId::MAX)))
+    }
+
     fn take_entry(&mut self, entry: Entry, list: ListId, line: u32) -> Result<(), Fault> {
         let hasher = self.hasher;
-        let mut add = |hash| self.drafts.push(Draft { hash, list, line });
+        let mut add = |sort: Sort, name: &str| {
+            self.sorts = self.sorts.with(sort);
+            self.drafts.push(Draft { hash: hasher.of(sort, name.as_bytes()), list, line });
+        };
         match entry {
-            Entry::Site(name) => add(hasher.site(name.as_bytes())),
-            Entry::Name(name) => add(hasher.name(name.as_bytes())),
-            Entry::Top(name) => add(hasher.top(name.as_bytes())),
-            Entry::Extension(end) => add(hasher.extension(end.as_bytes())),
-            Entry::MediaType(name) => add(hasher.media_type(name.as_bytes())),
+            Entry::Site(name) => add(Sort::Site, &name),
+            Entry::Name(name) => add(Sort::Name, &name),
+            Entry::Top(name) => add(Sort::Top, &name),
+            Entry::Extension(end) => add(Sort::Extension, &end),
+            Entry::MediaType(name) => add(Sort::MediaType, &name),
+            // Most are one address, and that needs no range.
+            Entry::Network { first, last } if first == last => add(Sort::Address, &first.to_string()),
             Entry::Url { host, path } => {
-                let site = hasher.site(host.as_bytes());
+                let site = hasher.of(Sort::Site, host.as_bytes());
+                self.sorts = self.sorts.with(Sort::Site);
                 self.drafts.push(Draft { hash: site, list: crate::table::Entry::MARK, line: 0 });
                 self.drafts.push(Draft { hash: hasher.url(site, &path), list, line });
             }
             Entry::Network { first, last } => self.networks.push(Listed { first, last, list, line }),
             Entry::Blanket(scope) => self.blankets.push((scope, list, line)),
+            Entry::Glob(glob) => self.filters.push(Filter { glob, list, line }),
             Entry::Pattern(text) => {
                 patterns::check(&text).map_err(Fault)?;
                 self.patterns.push(Pattern { text, list, line });
@@ -226,8 +255,10 @@ impl Sources {
             hasher: self.hasher,
             lists: self.lists,
             table: Table::new(self.drafts),
+            sorts: self.sorts,
             networks: Networks::new(self.networks),
             patterns,
+            filters: Filters::new(self.hasher.0, self.filters),
             blankets: self.blankets,
             clock,
         };

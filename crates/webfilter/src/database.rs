@@ -3,6 +3,7 @@
 use crate::address::{Address, pieces};
 use crate::compiler::all_hold;
 use crate::decision::{Decision, Listing, Outcome};
+use crate::filters::Filters;
 use crate::hash::Key;
 use crate::moment::{Clock, Moment, TimeLimit};
 use crate::networks::Networks;
@@ -21,13 +22,16 @@ pub struct Database {
     pub(crate) hasher: Hasher,
     pub(crate) lists: Vec<List>,
     pub(crate) table: Table,
+    pub(crate) sorts: Sorts,
     pub(crate) networks: Networks,
     pub(crate) patterns: Patterns,
+    pub(crate) filters: Filters,
     pub(crate) blankets: Vec<(Scope, ListId, u32)>,
     pub(crate) clock: Clock,
 }
 
 /// One file, as its lines have it in common.
+#[derive(Clone)]
 pub(crate) struct List {
     pub file: Arc<str>,
     pub category: Arc<str>,
@@ -37,29 +41,46 @@ pub(crate) struct List {
     pub times: Vec<TimeLimit>,
 }
 
-/// Hashes of names, each sort apart from the others.
+/// What a hash in the table is of. Hashes of two sorts do not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Sort {
+    /// A name and all below it.
+    Site = 1,
+    /// A name alone.
+    Name,
+    /// An address.
+    Address,
+    /// A top-level domain.
+    Top,
+    Extension,
+    MediaType,
+}
+
+/// Which sorts are listed at all: what is not need not be looked up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sorts(u8);
+
+impl Sorts {
+    pub fn with(self, sort: Sort) -> Self {
+        Self(self.0 | 1 << sort as u8)
+    }
+
+    fn has(self, sort: Sort) -> bool {
+        self.0 & (1 << sort as u8) != 0
+    }
+}
+
+/// Hashes of names.
 #[derive(Clone, Copy)]
 pub(crate) struct Hasher(pub Key);
 
+/// What a piece of a path's hash is told by, beside all that comes before it.
+const PIECE: u64 = 0x70;
+
 impl Hasher {
-    pub fn site(self, name: &[u8]) -> u64 {
-        self.0.hash(1, name)
-    }
-
-    pub fn name(self, name: &[u8]) -> u64 {
-        self.0.hash(2, name)
-    }
-
-    pub fn top(self, name: &[u8]) -> u64 {
-        self.0.hash(3, name)
-    }
-
-    pub fn extension(self, end: &[u8]) -> u64 {
-        self.0.hash(4, end)
-    }
-
-    pub fn media_type(self, name: &[u8]) -> u64 {
-        self.0.hash(5, name)
+    pub fn of(self, sort: Sort, name: &[u8]) -> u64 {
+        self.0.hash(sort as u64, name)
     }
 
     /// The hash of a path below a site: each piece's goes on from that of the piece before, so that one pass over the path
@@ -69,7 +90,7 @@ impl Hasher {
     }
 
     pub fn piece(self, before: u64, piece: &[u8]) -> u64 {
-        self.0.hash(before ^ 6, piece)
+        self.0.hash(before ^ PIECE, piece)
     }
 }
 
@@ -109,12 +130,7 @@ impl Database {
     /// What the lists say of a media type that the URL turns out to be of.
     pub fn decide_type(&self, address: &Address, media_type: &str, now: Moment) -> Decision {
         let mut found = Vec::new();
-        self.find(
-            self.hasher.media_type(media_type.as_bytes()),
-            Closeness::Name,
-            || media_type.as_bytes().into(),
-            &mut found,
-        );
+        self.find(Sort::MediaType, media_type.as_bytes(), Closeness::Name, &mut found);
         if found.is_empty() {
             return Decision::default();
         }
@@ -139,16 +155,24 @@ impl Database {
         self.patterns.len()
     }
 
+    /// How many filters with wildcards it holds.
+    pub fn filters(&self) -> usize {
+        self.filters.len()
+    }
+
     /// Bytes on the heap, about, but for the regular expressions.
     pub fn heap_bytes(&self) -> usize {
-        self.table.heap_bytes() + self.networks.heap_bytes() + self.lists.len() * size_of::<List>()
+        self.table.heap_bytes()
+            + self.networks.heap_bytes()
+            + self.filters.heap_bytes()
+            + self.lists.len() * size_of::<List>()
     }
 
     /// The host and all above it, and the paths below each.
     fn find_sites<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         let bare = std::iter::once(&*address.host).filter(|host| address.ip.is_some() || !host.contains('.'));
-        for site in address.sites().chain(bare) {
-            let hash = self.hasher.site(site.as_bytes());
+        for site in address.sites().chain(bare).filter(|_| self.sorts.has(Sort::Site)) {
+            let hash = self.hasher.of(Sort::Site, site.as_bytes());
             let mut has_urls = false;
             for entry in self.table.find(hash) {
                 if entry.list == Entry::MARK {
@@ -162,8 +186,9 @@ impl Database {
             }
         }
         let host = address.host.as_bytes();
-        self.find(self.hasher.name(host), Closeness::Name, || host.into(), out);
-        for range in address.ip.into_iter().flat_map(|ip| self.networks.find(ip)) {
+        let Some(ip) = address.ip else { return self.find(Sort::Name, host, Closeness::Name, out) };
+        self.find(Sort::Address, host, Closeness::Name, out);
+        for range in self.networks.find(ip) {
             let (list, line) = (range.list, range.line);
             out.push(Match { list, line, closeness: Closeness::Network, pattern: host.into() });
         }
@@ -175,32 +200,19 @@ impl Database {
         for piece in pieces(path) {
             hash = self.hasher.piece(hash, piece);
             end += piece.len();
-            let whole = || [site.as_bytes(), &path[..end]].concat().into();
-            self.find(hash, Closeness::Url(site.len(), end), whole, out);
+            out.extend(self.table.find(hash).map(|entry| {
+                let whole = [site.as_bytes(), &path[..end]].concat();
+                Match::new(entry, Closeness::Url(site.len(), end), whole.into())
+            }));
         }
     }
 
     /// What is not about names: top-level domains, expressions, blankets.
     fn find_others<'a>(&'a self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         if let Some(top) = address.top() {
-            let dotted = || format!(".{top}").into_bytes().into();
-            self.find(self.hasher.top(top.as_bytes()), Closeness::Top, dotted, out);
+            self.find(Sort::Top, top.as_bytes(), Closeness::Top, out);
         }
-        if self.patterns.len() > 0 {
-            let text = address.text();
-            let with_scheme = [address.scheme.as_bytes(), b"://", &text].concat();
-            // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
-            for text in [&text, &with_scheme] {
-                for pattern in self.patterns.find(text) {
-                    let (list, line) = (pattern.list, pattern.line);
-                    if out.iter().any(|known| (known.list, known.line) == (list, line)) {
-                        continue;
-                    }
-                    let pattern = pattern.text.as_bytes().into();
-                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
-                }
-            }
-        }
+        self.find_texts(address, out);
         for (scope, list, line) in &self.blankets {
             let pattern: &[u8] = match scope {
                 Scope::All => b"**",
@@ -212,25 +224,53 @@ impl Database {
         }
     }
 
+    /// What looks at the whole URL.
+    fn find_texts<'a>(&'a self, address: &Address, out: &mut Vec<Match<'a>>) {
+        if self.patterns.len() == 0 && self.filters.len() == 0 {
+            return;
+        }
+        let text = address.text();
+        let url = [address.scheme.as_bytes(), b"://", &text].concat();
+        // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
+        for text in [&text, &url].into_iter().filter(|_| self.patterns.len() > 0) {
+            for pattern in self.patterns.find(text) {
+                let (list, line) = (pattern.list, pattern.line);
+                if !out.iter().any(|known| (known.list, known.line) == (list, line)) {
+                    let pattern = pattern.text.as_bytes().into();
+                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
+                }
+            }
+        }
+        if self.filters.len() > 0 {
+            // Filters see the slash behind a host that is all there is.
+            let mut url = url;
+            if address.path.is_empty() || address.path.ends_with(b"/") {
+                url.push(b'/');
+            }
+            let start = address.scheme.len() + b"://".len();
+            for filter in self.filters.find(&url, start..start + address.host.len()) {
+                let pattern = filter.glob.text().into_bytes().into();
+                let (list, line) = (filter.list, filter.line);
+                out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
+            }
+        }
+    }
+
     fn find_extension<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         let name = address.file_name();
         // Longer ends are not listed.
         let near = name.get(name.len().saturating_sub(EXTENSION_BYTES_MAX)..).unwrap_or_default();
         for (at, _) in near.iter().enumerate().filter(|(_, c)| **c == b'.') {
             let end = &near[at..];
-            self.find(self.hasher.extension(end), Closeness::Site(end.len()), || end.into(), out);
+            self.find(Sort::Extension, end, Closeness::Site(end.len()), out);
         }
     }
 
-    fn find<'a>(
-        &self,
-        hash: u64,
-        closeness: Closeness,
-        pattern: impl Fn() -> Cow<'a, [u8]>,
-        out: &mut Vec<Match<'a>>,
-    ) {
-        let entries = self.table.find(hash).filter(|entry| entry.list != Entry::MARK);
-        out.extend(entries.map(|entry| Match::new(entry, closeness, pattern())));
+    fn find<'a>(&self, sort: Sort, name: &'a [u8], closeness: Closeness, out: &mut Vec<Match<'a>>) {
+        if self.sorts.has(sort) {
+            let entries = self.table.find(self.hasher.of(sort, name));
+            out.extend(entries.map(|entry| Match::new(entry, closeness, name.into())));
+        }
     }
 
     fn list(&self, id: ListId, now: Moment) -> Option<&List> {

@@ -18,8 +18,8 @@
 //!
 //! The lists are those of e2guardian and DansGuardian, in their order: local exceptions, then what is locally grey or banned,
 //! then exceptions, grey, banned. Grey sites are not banned, but their content is looked into; exceptions are left alone.
-//! Beside them plain lists of domains, hosts files and the category trees of UT1 and Shalla, all of which ban. A
-//! category whose file `usage` says `white` and not `black` is grey.
+//! Beside them plain lists of domains, hosts files, Adblock filters and the category trees of UT1 and Shalla, all of which
+//! ban. What filters except is excepted from filters alone. A category whose file `usage` says `white` and not `black` is grey.
 //!
 //! Names are kept as hashes under a key that the caller draws: a name that is not listed is taken for one that is once in
 //! 2⁶⁴ / names look-ups, and nobody who has not the key can look for such a name (see `table`).
@@ -28,6 +28,7 @@ mod address;
 mod compiler;
 mod database;
 mod decision;
+mod filters;
 mod hash;
 mod moment;
 mod networks;
@@ -35,6 +36,8 @@ mod patterns;
 mod report;
 mod ruleset;
 mod scanner;
+#[cfg(test)]
+mod scanner_tests;
 mod table;
 
 pub use address::Address;

@@ -52,10 +52,20 @@ impl Table {
     pub fn new(mut drafts: Vec<Draft>) -> Self {
         drafts.sort_unstable();
         drafts.dedup_by_key(|draft| (draft.hash, draft.list));
+        Self::packed(&drafts)
+    }
+
+    /// The same, but keeps what is listed twice in one list.
+    pub fn keeping_all(mut drafts: Vec<Draft>) -> Self {
+        drafts.sort_unstable();
+        Self::packed(&drafts)
+    }
+
+    fn packed(drafts: &[Draft]) -> Self {
         let bucket_bits = drafts.len().max(4).ilog2() - 1;
         let bucket_of = |draft: &Draft| (draft.hash >> (u64::BITS - bucket_bits)) as usize;
         let mut starts = vec![0_u32; (1 << bucket_bits) + 1];
-        for draft in &drafts {
+        for draft in drafts {
             starts[bucket_of(draft) + 1] += 1;
         }
         let mut end = 0;

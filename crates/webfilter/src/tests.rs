@@ -44,7 +44,7 @@ fn sites_and_all_below_them() {
             ("http://WWW.Bad.Example.:8080/", "banned bannedsitelist:2 bad.example"),
             ("notbad.example", "not listed"),
             ("bad.example.org", "not listed"),
-            ("a.xxx", "banned bannedsitelist:4 .xxx"),
+            ("a.xxx", "banned bannedsitelist:4 xxx"),
             ("intranet/x", "banned bannedsitelist:5 intranet"),
             ("www.intranet", "not listed"),
             ("192.0.2.1", "banned bannedsitelist:6 *ip"),
@@ -243,4 +243,28 @@ fn all_that_list_a_site_are_told() {
     let decision = database.decide(&Address::parse("x.example/p").unwrap(), MONDAY_NOON);
     let rules: Vec<_> = decision.by.iter().chain(&decision.also).map(|listing| listing.rule()).collect();
     assert_eq!(rules, ["b/urls:1", "a/domains:1", "b/domains:2"]);
+}
+
+#[test]
+fn adblock_filters() {
+    table(
+        &[
+            (
+                "ads.txt",
+                "[Adblock Plus 2.0]\n! ads\n||ads.example^\n@@||ads.example/logo\n/banner/*.gif|\na.example##.x\n||own.example^\n\
+                 ||bad.example^$important\n@@||bad.example^\n@@||games.example^\n/count[0-9]+\\.js/\n",
+            ),
+            ("bannedsitelist", "games.example\n"),
+        ],
+        &[
+            ("www.ads.example/x", "banned ads.txt:3 ads.example"),
+            ("www.ads.example/logo.png", "grey ads.txt:4 ||ads.example/logo"),
+            ("x.example/banner/1.gif", "banned ads.txt:5 /banner/*.gif|"),
+            ("x.example/banner/1.gif?", "not listed"),
+            ("bad.example", "banned ads.txt:8 bad.example"),
+            ("x.example/count7.js", "banned ads.txt:11 count[0-9]+\\.js"),
+            // What a list of filters excepts, other lists may still ban.
+            ("games.example", "banned bannedsitelist:1 games.example"),
+        ],
+    );
 }

@@ -6,6 +6,9 @@ use super::{Fault, Line};
 
 /// The line, where it is no entry.
 pub(crate) fn parse(content: Content, line: &str) -> Result<Option<Line>, Fault> {
+    if content == Content::Filters {
+        return Ok(None);
+    }
     if let Some(rest) = line.strip_prefix(".Include<") {
         let path = rest.split('>').next().filter(|path| rest.len() > path.len() && !path.trim().is_empty());
         return match path {
@@ -24,7 +27,6 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Option<Line>, Fault>
         };
     }
     let is_comment = match content {
-        Content::Filters => false,
         Content::Sites | Content::Urls => line.starts_with(['#', ';']),
         _ => line.starts_with('#'),
     };

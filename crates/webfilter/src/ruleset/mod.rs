@@ -1,6 +1,7 @@
 //! Text of lists → AST, one line at a time. Rule: a bad line is a [`Fault`] and never spoils the next one.
 
 pub(crate) mod directive;
+pub(crate) mod filter;
 pub(crate) mod kind;
 pub(crate) mod lines;
 pub(crate) mod punycode;
@@ -8,8 +9,9 @@ pub(crate) mod site;
 
 pub use kind::Kind;
 
+use crate::filters::Glob;
 use crate::moment::TimeLimit;
-use kind::Content;
+use kind::{Content, Rank};
 use std::net::IpAddr;
 
 /// Why a line is not loaded: what is wrong, and what to do.
@@ -40,6 +42,8 @@ pub(crate) enum Entry {
     /// The end of a file's name, with its dot.
     Extension(String),
     MediaType(String),
+    /// An address with wildcards.
+    Glob(Glob),
     /// Everything, or every host that is no name.
     Blanket(Scope),
 }
@@ -56,6 +60,8 @@ pub(crate) enum Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Entries(Vec<Entry>),
+    /// An entry of another rank than its list's.
+    Filter(Rank, Entry),
     /// Another list to be read in its place.
     Include(String),
     /// The list's category.
@@ -71,6 +77,9 @@ pub(crate) enum Line {
 pub(crate) fn parse(content: Content, line: &str) -> Result<Line, Fault> {
     if let Some(said) = directive::parse(content, line)? {
         return Ok(said);
+    }
+    if content == Content::Filters {
+        return filter::parse(line);
     }
     let one = |entry| Ok(Line::Entries(vec![entry]));
     let text = match content {
@@ -90,7 +99,6 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Line, Fault> {
             none if none.is_empty() => Ok(Line::PassedOver),
             entries => Ok(Line::Entries(entries)),
         },
-        Content::Filters => Err(Fault("Adblock filters are not understood yet".to_owned())),
-        Content::Usage => Ok(Line::Comment),
+        Content::Filters | Content::Usage => Ok(Line::Comment),
     }
 }
