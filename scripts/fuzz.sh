@@ -22,6 +22,7 @@ tools=$sysroot/lib/rustlib/$host/bin
 # What a target is for: the files whose lines are counted.
 sources() {
     content=crates/content/src proto=crates/proto/src virus=crates/antivirus/src inspect=crates/inspect/src
+    web=crates/webfilter/src
     case $1 in
     mime) find $content/mime -name '*.rs' ! -name uuencode.rs ! -name '*tests.rs' ;;
     zip) echo $content/archive/zip $content/archive/zip.rs ;;
@@ -41,6 +42,8 @@ sources() {
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
+    weblists) find $web/ruleset $web/compiler.rs -name '*.rs' ;;
+    url_lookup) echo $web/address.rs $web/database.rs $web/filters.rs $web/networks.rs $web/table.rs ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;
     esac

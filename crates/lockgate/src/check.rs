@@ -7,6 +7,7 @@ use clap::ArgMatches;
 use lockgate_antivirus::Report;
 use lockgate_relay::settings::Listener;
 use lockgate_relay::shared::Gate;
+use lockgate_webfilter::{Count, Kind};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -30,11 +31,13 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     } else {
         print(&describe(&config));
         print(&signatures_text(&config, &loaded.report));
+        print(&lists_text(&config, &loaded.list_report));
     }
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");
     }
-    let is_well = loaded.errors.is_empty() && loaded.report.signatures_failed() == 0;
+    let failed = loaded.report.signatures_failed() + loaded.list_report.lines_failed();
+    let is_well = loaded.errors.is_empty() && failed == 0;
     if is_well { EXIT_CLEAN } else { EXIT_WRONG }
 }
 
@@ -47,7 +50,7 @@ fn gates_that_do_not_open(config: &Config) -> Vec<String> {
     config.settings.listeners.iter().filter_map(open).collect()
 }
 
-fn counts(report: &Report, errors: &[String]) -> Value {
+fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]) -> Value {
     let kinds: Map<String, Value> = report
         .counts
         .iter()
@@ -61,21 +64,29 @@ fn counts(report: &Report, errors: &[String]) -> Value {
             (kind.name().to_owned(), of_kind)
         })
         .collect();
+    let of_lists = |(kind, count): (&Kind, &Count)| {
+        let lines = json!({"loaded": count.loaded, "failed": count.failed, "passed_over": count.passed_over});
+        (kind.name().to_owned(), lines)
+    };
+    let list_kinds: Map<String, Value> = lists.counts.iter().map(of_lists).collect();
+    let unknown = report.unknown.iter().map(|unknown| &*unknown.file);
+    let unknown: Vec<_> = unknown.chain(lists.unknown.iter().map(|file| &**file)).collect();
     json!({
         "signatures_loaded": report.signatures_loaded(),
         "signatures_failed": report.signatures_failed(),
         "rules_loaded": 0,
         "rules_failed": 0,
-        "list_lines_loaded": 0,
-        "list_lines_failed": 0,
+        "list_lines_loaded": lists.lines_loaded(),
+        "list_lines_failed": lists.lines_failed(),
         "signatures": kinds,
-        "files_not_understood": report.unknown.iter().map(|unknown| &*unknown.file).collect::<Vec<_>>(),
+        "lists": list_kinds,
+        "files_not_understood": unknown,
         "errors": errors,
     })
 }
 
 fn json_lines(loaded: &Loaded) -> String {
-    let mut out = format!("{}\n", counts(&loaded.report, &loaded.errors));
+    let mut out = format!("{}\n", counts(&loaded.report, &loaded.list_report, &loaded.errors));
     for failure in &loaded.report.failures {
         let line = json!({
             "file": &*failure.file,
@@ -85,12 +96,17 @@ fn json_lines(loaded: &Loaded) -> String {
         });
         let _ = writeln!(out, "{line}");
     }
+    for failure in &loaded.list_report.failures {
+        let line =
+            json!({"file": &*failure.file, "line": failure.line, "column": null, "reason": failure.reason});
+        let _ = writeln!(out, "{line}");
+    }
     out
 }
 
 fn problems_json(problems: &[Problem]) -> String {
     let words: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    let mut out = format!("{}\n", counts(&Report::default(), &words));
+    let mut out = format!("{}\n", counts(&Report::default(), &lockgate_webfilter::Report::default(), &words));
     for problem in problems {
         let line = json!({
             "file": problem.file,
@@ -122,6 +138,33 @@ fn signatures_text(config: &Config, report: &Report) -> String {
     let _ = writeln!(out, "  all   {loaded:>8} loaded, {failed} not loaded");
     for unknown in &report.unknown {
         let _ = writeln!(out, "  not understood yet: {}", unknown.file);
+    }
+    for failure in &report.failures {
+        let _ = writeln!(out, "  {failure}");
+    }
+    let listed = report.failures.len() as u64;
+    if failed > listed {
+        let _ = writeln!(out, "  and {} more not loaded", failed - listed);
+    }
+    out
+}
+
+fn lists_text(config: &Config, report: &lockgate_webfilter::Report) -> String {
+    let mut out = "\nweb lists\n".to_owned();
+    for source in &config.lists {
+        let _ = writeln!(out, "  from {}", source_name(source).display());
+    }
+    for (kind, count) in &report.counts {
+        let _ = write!(out, "  {:26} {:>8} loaded, {} not loaded", kind.name(), count.loaded, count.failed);
+        if count.passed_over > 0 {
+            let _ = write!(out, ", {} about what no gateway sees", count.passed_over);
+        }
+        out.push('\n');
+    }
+    let (loaded, failed) = (report.lines_loaded(), report.lines_failed());
+    let _ = writeln!(out, "  {:26} {loaded:>8} loaded, {failed} not loaded", "all");
+    for unknown in &report.unknown {
+        let _ = writeln!(out, "  not understood yet: {unknown}");
     }
     for failure in &report.failures {
         let _ = writeln!(out, "  {failure}");

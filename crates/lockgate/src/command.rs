@@ -8,12 +8,12 @@ pub fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("A content-security gateway in one process: viruses do not pass.")
         .after_help(
-            "Exit status: 0 all is well (scan: clean), 1 something was found, 2 something went wrong.",
+            "Exit status: 0 all is well (scan: clean), 1 something was found (url: banned), 2 something went wrong.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
-        .subcommands([serve(), check(), scan(), explain(), reference()])
+        .subcommands([serve(), check(), scan(), url(), explain(), reference()])
 }
 
 /// Each command that people are shown, with its help.
@@ -81,6 +81,33 @@ fn scan() -> Command {
                 .num_args(1..)
                 .value_parser(clap::value_parser!(std::path::PathBuf))
                 .help("Files and directories; - is standard input"),
+        )
+}
+
+fn url() -> Command {
+    Command::new("url")
+        .about("What the web filter says of a URL, and which list says it")
+        .after_help(
+            "Exit status: 0 no list bans it, 1 one of them is banned, 2 something went wrong.\n\n\
+             Time limits of lists are taken at the time of asking.",
+        )
+        .arg(config())
+        .arg(
+            Arg::new("lists")
+                .long("lists")
+                .short('l')
+                .value_name("PATH")
+                .action(ArgAction::Append)
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("A web list, or a directory of them, instead of the configured ones"),
+        )
+        .arg(json("One JSON object for each URL"))
+        .arg(
+            Arg::new("url")
+                .value_name("URL")
+                .required(true)
+                .num_args(1..)
+                .help("URLs; http:// may be left out"),
         )
 }
 

@@ -2,10 +2,12 @@
 //! stands on its own outside the program.
 
 mod check;
+mod clock;
 mod command;
 pub mod config;
 mod descriptors;
 mod explain;
+mod lists;
 mod loading;
 mod memory;
 mod notify;
@@ -15,6 +17,7 @@ mod scan;
 #[cfg(test)]
 mod scratch;
 mod serve;
+mod url;
 
 use clap::ArgMatches;
 use std::process::ExitCode;
@@ -26,6 +29,7 @@ pub fn run() -> ExitCode {
         Some(("serve", arguments)) => serve::run(arguments),
         Some(("check", arguments)) => check::run(arguments),
         Some(("scan", arguments)) => scan::run(arguments),
+        Some(("url", arguments)) => url::run(arguments),
         Some(("explain", arguments)) => explain::run(arguments),
         Some(("reference", arguments)) => reference(arguments),
         _ => report::EXIT_WRONG,

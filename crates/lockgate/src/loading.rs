@@ -2,6 +2,7 @@
 //! cannot be read, or a file of which nothing can be used, is an error, so that a reload keeps what was loaded.
 
 use crate::config::{Config, Source, source_name};
+use crate::lists::{self, Lists};
 use crate::memory;
 use lockgate_antivirus::{Failure, Kind, Report, Sources};
 use lockgate_inspect::Generation;
@@ -23,6 +24,8 @@ pub struct Loaded {
     pub generation: Generation,
     /// What became of the signatures.
     pub report: Report,
+    /// What became of the web lists.
+    pub list_report: lockgate_webfilter::Report,
     /// What keeps it from serving.
     pub errors: Vec<String>,
 }
@@ -45,16 +48,21 @@ pub fn load(config: &Config, number: u64) -> Loaded {
     }
     let Reading { sources, lines, mut errors } = reading;
     let (database, report) = sources.compile();
-    memory::give_back();
     errors.extend(broken_files(&report, &lines));
-    let database: Arc<dyn Database> = Arc::new(database);
+    let mut databases: Vec<Arc<dyn Database>> = vec![Arc::new(database)];
+    let Lists { database, report: list_report, errors: list_errors } = lists::load(config);
+    errors.extend(list_errors);
+    if list_report.lines_loaded() > 0 {
+        databases.push(Arc::new(database));
+    }
+    memory::give_back();
     let generation = Generation {
         number,
-        databases: vec![database],
+        databases,
         policy: Arc::new(config.policy.clone()),
         limits: Arc::new(config.limits.clone()),
     };
-    Loaded { generation, report, errors }
+    Loaded { generation, report, list_report, errors }
 }
 
 /// Where the signatures come from, in one line.
@@ -112,7 +120,7 @@ impl Reading {
 
 /// Every file in it and below, in the order of names: the order decides which of two alike is told. What is hidden is left
 /// out, and what freshclam downloads right now (`tmp.*`). Links to directories are not followed, so that it ends.
-fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut waiting = vec![directory.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -141,12 +149,16 @@ pub fn line_of(config: &Config, rule: &str) -> Option<Vec<u8>> {
     if file == DEMONSTRATION_NAME {
         return DEMONSTRATION.split(|c| *c == b'\n').nth(line).map(<[u8]>::to_vec);
     }
+    if let Some((_, bytes)) = lists::DEMONSTRATION.iter().find(|(name, _)| *name == file) {
+        return bytes.split(|c| *c == b'\n').nth(line).map(<[u8]>::to_vec);
+    }
     let named = |path: &PathBuf| path.ends_with(file);
-    let path = config.databases.iter().find_map(|source| match source {
+    let signatures = config.databases.iter().find_map(|source| match source {
         Source::Demonstration => None,
         Source::Path(path) if path.is_dir() => files_below(path).ok()?.into_iter().find(named),
         Source::Path(path) => Some(path.clone()).filter(named),
-    })?;
+    });
+    let path = signatures.or_else(|| lists::files(config).into_iter().find(named))?;
     BufReader::new(File::open(path).ok()?).split(b'\n').nth(line)?.ok()
 }
 

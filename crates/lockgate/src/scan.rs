@@ -38,6 +38,8 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if !databases.is_empty() {
         config.databases = databases.into_iter().map(Source::Path).collect();
     }
+    // Files come from no site.
+    config.lists.clear();
     let loaded = loading::load(&config, 1);
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");

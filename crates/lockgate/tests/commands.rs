@@ -90,7 +90,7 @@ fn check_counts_and_lists_what_was_not_loaded() {
     scratch.write("databases/a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");
     scratch.write("databases/b.cdb", "of a kind not understood yet");
     let config = "[[listen]]\nnext_hop = \"127.0.0.1:25\"\n[antivirus]\ndatabases = [\"databases\"]\n";
-    scratch.write("lockgate.toml", config);
+    scratch.write("lockgate.toml", format!("{config}[webfilter]\nlists = []\n"));
 
     let output = lockgate(&["check", "--config", "lockgate.toml", "--json"], scratch.path());
     assert_eq!(status(&output), Some(2));
@@ -113,6 +113,48 @@ fn check_counts_and_lists_what_was_not_loaded() {
         assert!(out(&output).contains(words), "{words} in\n{}", out(&output));
     }
     assert_eq!(status(&lockgate(&["check"], scratch.path())), Some(0));
+}
+
+#[test]
+fn url_says_which_list_decides() {
+    let scratch = Scratch::new("url");
+    scratch.write(
+        "lists/group/bannedsitelist",
+        "#listcategory: \"Games\"\n.Include<../games/domains>\nbad.example\n",
+    );
+    scratch.write("lists/group/exceptionurllist", "bad.example/about\n");
+    scratch.write("lists/games/domains", "play.example\n");
+    scratch.write("ads.txt", "||ads.example^\n||x.example^$third-party\n");
+    let config = "[[listen]]\nnext_hop = \"127.0.0.1:25\"\n[webfilter]\nlists = [\"lists\", \"ads.txt\"]\n";
+    scratch.write("lockgate.toml", config);
+    let url = |urls: &[&str]| {
+        let arguments = [&["url", "--config", "lockgate.toml", "--json"][..], urls].concat();
+        let output = lockgate(&arguments, scratch.path());
+        let lines = out(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (status(&output), lines)
+    };
+    let (code, lines): (_, Vec<serde_json::Value>) =
+        url(&["http://www.play.example/x", "ads.example", "bad.example/about"]);
+    assert_eq!(code, Some(1));
+    assert_eq!((&lines[0]["decision"], &lines[0]["line"]), (&"banned".into(), &1.into()));
+    assert_eq!((&lines[0]["category"], &lines[0]["pattern"]), (&"games".into(), &"play.example".into()));
+    assert!(lines[0]["file"].as_str().is_some_and(|file| file.ends_with("games/domains")), "{}", lines[0]);
+    assert_eq!((&lines[1]["decision"], &lines[1]["file"]), (&"banned".into(), &"ads.txt".into()));
+    assert_eq!(
+        (&lines[2]["decision"], &lines[2]["also"][0]["decision"]),
+        (&"exception".into(), &"banned".into())
+    );
+    assert_eq!(url(&["bad.example/about", "other.example"]).0, Some(0));
+    assert_eq!(url(&["http://"]).0, Some(2));
+    assert_eq!(status(&lockgate(&["url", "--lists", "missing", "a.example"], scratch.path())), Some(2));
+
+    let output = lockgate(&["check", "--config", "lockgate.toml", "--json"], scratch.path());
+    assert_eq!(status(&output), Some(2), "one filter is not understood");
+    let text = out(&output);
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["list_lines_loaded"], &lines[0]["list_lines_failed"]), (&5.into(), &1.into()));
+    assert_eq!((&lines[1]["file"], &lines[1]["line"]), (&"ads.txt".into(), &2.into()));
 }
 
 #[test]

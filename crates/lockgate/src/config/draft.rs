@@ -16,12 +16,14 @@ pub struct Draft {
     pub limits: Limits,
     /// Where signatures come from.
     pub databases: Vec<Source>,
+    /// Where web lists come from.
+    pub lists: Vec<Source>,
 }
 
-/// Where signatures come from.
+/// Where signatures or lists come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The demonstration signatures within the program.
+    /// The demonstration signatures or lists within the program.
     Demonstration,
     /// A file or directory.
     Path(PathBuf),
@@ -33,15 +35,16 @@ impl Default for Draft {
             settings: Settings::default(),
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
+            lists: vec![Source::Demonstration],
         }
     }
 }
 
 impl Source {
-    /// How the demonstration signatures are called in the configuration.
+    /// How they are called in the configuration.
     pub const DEMONSTRATION: &'static str = "builtin:demonstration";
 
-    /// Reads one of `databases`.
+    /// Reads one of `databases` or `lists`.
     pub fn read(value: Value<'_>) -> Result<Self, Wrong> {
         match value.text()? {
             Self::DEMONSTRATION => Ok(Self::Demonstration),

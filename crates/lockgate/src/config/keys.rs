@@ -1,9 +1,9 @@
-//! The settings table, but for `[[listen]]` and policy, which have files of their own. Rule: one row for each key; its default is
+//! The settings table, but for listeners, policy and the web filter, which have files of their own. Rule: one row for each key; its default is
 //! the one that the code has, which a test checks.
 
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Info, Section, key};
-use crate::config::{keys_listen, keys_policy};
+use crate::config::{keys_listen, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
 
 /// `[gateway]`: the process.
@@ -172,6 +172,11 @@ pub fn shown() -> Vec<Shown> {
         Shown { heading: "[gateway]", about: "The process as a whole.", rows: rows(&GATEWAY) },
         Shown { heading: "[[listen]]", about: keys_listen::ABOUT, rows: rows(&keys_listen::LISTEN) },
         Shown { heading: "[antivirus]", about: "Virus signatures.", rows: rows(&ANTIVIRUS) },
+        Shown {
+            heading: "[webfilter]",
+            about: keys_webfilter::ABOUT,
+            rows: rows(&keys_webfilter::WEBFILTER),
+        },
         Shown { heading: "[policy]", about: keys_policy::ABOUT, rows: rows(&keys_policy::POLICY) },
         Shown {
             heading: "[policy.findings]",

@@ -1,6 +1,6 @@
 //! The configuration file: [`Config::load`]. Rule: a file is taken whole or refused with every problem in it.
 //!
-//! `table` is the frame of the settings table, `keys`, `keys_listen` and `keys_policy` are its rows, `draft` is where their
+//! `table` is the frame of the settings table, `keys` and the files `keys_*` are its rows, `draft` is where their
 //! values go; `reference` shows the rows to people, `describe` what a file says.
 
 mod describe;
@@ -8,6 +8,7 @@ mod draft;
 mod keys;
 mod keys_listen;
 mod keys_policy;
+mod keys_webfilter;
 mod problem;
 pub(crate) mod reference;
 mod table;
@@ -55,6 +56,8 @@ pub struct Config {
     pub limits: Limits,
     /// Where signatures come from.
     pub databases: Vec<Source>,
+    /// Where web lists come from.
+    pub lists: Vec<Source>,
     /// Who is judged how.
     pub policy: Policy,
 }
@@ -136,12 +139,13 @@ impl<'a> Reading<'a> {
                 "events" => self.section(&keys::EVENTS, value),
                 "listen" => self.each(value, "listen", Self::listener),
                 "policy" => self.policy(value),
-                engine @ ("antispam" | "ids" | "webfilter") => {
+                "webfilter" => self.section(&keys_webfilter::WEBFILTER, value),
+                engine @ ("antispam" | "ids") => {
                     let message = format!("[{engine}] is not there yet in this version: take it out");
                     self.problems.add(name.span(), message);
                 }
                 unknown => {
-                    let known = ["gateway", "listen", "antivirus", "policy", "limits", "events"];
+                    let known = ["gateway", "listen", "antivirus", "webfilter", "policy", "limits", "events"];
                     let message = unknown_key(unknown, "the file", known.into_iter());
                     self.problems.add(name.span(), message);
                 }
@@ -272,6 +276,7 @@ impl<'a> Reading<'a> {
             settings,
             limits: self.draft.limits,
             databases: self.draft.databases,
+            lists: self.draft.lists,
             policy: Policy::new(groups.collect()),
         })
     }

@@ -85,6 +85,7 @@ fn all_of<T: Default + Debug>(section: &Section<T>) {
 fn the_table_says_what_the_code_does() {
     all_of(&keys::GATEWAY);
     all_of(&keys::ANTIVIRUS);
+    all_of(&keys_webfilter::WEBFILTER);
     all_of(&keys::EVENTS);
     all_of(&keys::LIMITS);
     all_of(&keys_listen::LISTEN);

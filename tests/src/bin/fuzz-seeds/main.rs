@@ -4,6 +4,7 @@
 
 mod http;
 mod settings;
+mod weblists;
 
 use lockgate_tests::Directory;
 use lockgate_tests::mail;
@@ -31,6 +32,7 @@ fn main() {
     signatures(&corpus);
     waist(&corpus, &samples);
     settings::seeds(&corpus);
+    weblists::seeds(&corpus);
 }
 
 struct Corpus {

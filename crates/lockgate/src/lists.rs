@@ -1,0 +1,221 @@
+//! From a configuration to a database of web lists: [`load`]. Rule: as with signatures, what cannot be read, or a list of which
+//! nothing can be used, is an error, so that a reload keeps what was loaded.
+
+use crate::clock;
+use crate::config::{Config, Source};
+use crate::loading::files_below;
+use lockgate_webfilter::{Database, Include, Key, Kind, Report, Sources};
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The demonstration lists within the program.
+pub const DEMONSTRATION: [(&str, &[u8]); 3] = [
+    ("builtin:bannedsitelist", include_bytes!("../../../config/demonstration/bannedsitelist")),
+    ("builtin:bannedurllist", include_bytes!("../../../config/demonstration/bannedurllist")),
+    ("builtin:exceptionurllist", include_bytes!("../../../config/demonstration/exceptionurllist")),
+];
+
+/// How deep lists may include each other.
+const INCLUDE_DEPTH_MAX: usize = 16;
+
+/// What was loaded, and what was not.
+pub struct Lists {
+    /// Ready to be asked.
+    pub database: Database,
+    /// What became of the lines.
+    pub report: Report,
+    /// What keeps it from serving.
+    pub errors: Vec<String>,
+}
+
+/// Loads every list that the configuration names.
+pub fn load(config: &Config) -> Lists {
+    let mut reading = Reading::new();
+    for source in &config.lists {
+        match source {
+            Source::Demonstration => {
+                for (name, bytes) in DEMONSTRATION {
+                    reading.sources.add(name, bytes);
+                }
+            }
+            Source::Path(path) => reading.path(path),
+        }
+    }
+    let Reading { sources, mut errors, .. } = reading.finish();
+    let (database, report) = sources.compile(Arc::new(clock::local));
+    let is_malformed = |failure: &&lockgate_webfilter::Failure| !failure.reason.contains(" yet");
+    errors.extend(report.useless.iter().filter(is_malformed).map(|first| {
+        format!(
+            "{}: none of its lines can be used; the first, line {}: {}",
+            first.file, first.line, first.reason
+        )
+    }));
+    Lists { database, report, errors }
+}
+
+/// Nobody outside may know under which key names are hashed, or he could look for two that meet.
+fn drawn_key() -> Key {
+    let chance = RandomState::new();
+    Key(chance.hash_one(0), chance.hash_one(1))
+}
+
+struct Reading {
+    sources: Sources,
+    errors: Vec<String>,
+    /// Files of no known kind: what they are may still be told by the list that includes them.
+    unknown: Vec<PathBuf>,
+    included: HashSet<PathBuf>,
+}
+
+impl Reading {
+    fn new() -> Self {
+        let sources = Sources::new(drawn_key());
+        Self { sources, errors: Vec::new(), unknown: Vec::new(), included: HashSet::new() }
+    }
+
+    fn finish(mut self) -> Self {
+        for path in std::mem::take(&mut self.unknown) {
+            if !path.canonicalize().is_ok_and(|path| self.included.contains(&path)) {
+                self.sources.add_unknown(&path.display().to_string());
+            }
+        }
+        self
+    }
+
+    fn path(&mut self, path: &Path) {
+        let read = if path.is_dir() { self.directory(path) } else { self.file(path) };
+        if let Err(error) = read {
+            self.errors.push(format!("{}: cannot be read: {error}", path.display()));
+        }
+    }
+
+    /// Where there are e2guardian's lists, they say what else is in use: its `blacklists` are, or are not, included.
+    fn directory(&mut self, directory: &Path) -> io::Result<()> {
+        let files = files_below(directory)?;
+        let kind = |path: &PathBuf| Kind::of_file(&path.display().to_string());
+        let is_e2guardian = files.iter().any(|path| kind(path).is_some_and(Kind::is_e2guardian));
+        for path in files {
+            let is_text = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("txt"));
+            let is_list = match kind(&path) {
+                Some(kind) => kind.is_e2guardian() || !is_e2guardian,
+                None => is_text && !is_e2guardian,
+            };
+            match is_list {
+                true => {
+                    if let Err(error) = self.file(&path) {
+                        self.errors.push(format!("{}: cannot be read: {error}", path.display()));
+                    }
+                }
+                false if kind(&path).is_none() => self.unknown.push(path),
+                false => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        let bytes = std::fs::read(path)?;
+        let includes = self.sources.add(&path.display().to_string(), &bytes);
+        let mut above = HashSet::from([path.to_owned()]);
+        self.includes(path, includes, &mut above);
+        Ok(())
+    }
+
+    /// Reads what a list includes, and what that includes. `above` are the files that are being read.
+    fn includes(&mut self, by: &Path, includes: Vec<Include>, above: &mut HashSet<PathBuf>) {
+        for include in includes {
+            let path = by.parent().unwrap_or(Path::new("")).join(&include.path);
+            let read = match above.len() < INCLUDE_DEPTH_MAX && above.insert(path.clone()) {
+                true => std::fs::read(&path).map_err(|error| format!("cannot be read: {error}")),
+                false => Err("lists include each other in a circle, or too deep".to_owned()),
+            };
+            match read {
+                Ok(bytes) => {
+                    self.included.extend(path.canonicalize());
+                    let below = self.sources.include(&include, &path.display().to_string(), &bytes);
+                    self.includes(&path, below, above);
+                    above.remove(&path);
+                }
+                Err(reason) => {
+                    self.errors.push(format!(
+                        "{}:{}: {}: {reason}",
+                        by.display(),
+                        include.line,
+                        include.path
+                    ));
+                    self.sources.include_failed(&include, &reason);
+                }
+            }
+        }
+    }
+}
+
+/// The files that hold the configured lists, for looking a line up again.
+pub fn files(config: &Config) -> Vec<PathBuf> {
+    let of = |source: &Source| match source {
+        Source::Demonstration => Vec::new(),
+        Source::Path(path) if path.is_dir() => files_below(path).unwrap_or_default(),
+        Source::Path(path) => vec![path.clone()],
+    };
+    config.lists.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use lockgate_webfilter::Address;
+
+    fn config(lists: &[PathBuf]) -> Config {
+        let mut config = Config::load(None).unwrap();
+        config.lists = lists.iter().cloned().map(Source::Path).collect();
+        config
+    }
+
+    fn rule(lists: &Lists, url: &str) -> String {
+        let decision = lists.database.decide(&Address::parse(url).unwrap(), clock::local());
+        decision.by.map_or_else(String::new, |by| by.rule())
+    }
+
+    #[test]
+    fn the_demonstration_lists_load() {
+        let lists = load(&Config::load(None).unwrap());
+        assert_eq!(lists.errors, [""; 0]);
+        assert_eq!((lists.report.lines_loaded(), lists.report.lines_failed()), (3, 0));
+        assert_eq!(rule(&lists, "http://www.blocked.example/"), "builtin:bannedsitelist:3");
+        assert_eq!(rule(&lists, "http://news.example/games/1"), "builtin:bannedurllist:3");
+    }
+
+    #[test]
+    fn of_e2guardians_directory_only_what_it_includes() {
+        let scratch = Scratch::new("lists-e2guardian");
+        scratch.write("group/bannedsitelist", ".Include<../blacklists/games/domains>\n.Include<own>\n");
+        scratch.write("group/own", "own.example\n.Include<own>\n");
+        scratch.write("blacklists/games/domains", "games.example\n");
+        scratch.write("blacklists/news/domains", "news.example\n");
+        scratch.write("README", "what this is\n");
+        let lists = load(&config(&[scratch.path().to_owned()]));
+        assert_eq!(rule(&lists, "games.example"), "games/domains:1");
+        assert_eq!(rule(&lists, "own.example"), "own:1");
+        assert_eq!(rule(&lists, "news.example"), "");
+        assert_eq!(lists.errors.len(), 1, "{:?}", lists.errors);
+        assert!(lists.errors[0].contains("own:2: own: lists include each other"), "{:?}", lists.errors);
+        assert_eq!(lists.report.unknown.len(), 1);
+        let alone = load(&config(&[scratch.path().join("blacklists")]));
+        assert_eq!(rule(&alone, "news.example"), "news/domains:1");
+    }
+
+    #[test]
+    fn what_keeps_from_serving() {
+        let scratch = Scratch::new("lists-broken");
+        let broken = scratch.write("bannedsitelist", "<html>\n<body> not a list\n");
+        let missing = scratch.path().join("missing");
+        let lists = load(&config(&[broken, missing]));
+        assert_eq!(lists.errors.len(), 2, "{:?}", lists.errors);
+        assert!(lists.errors.iter().any(|e| e.contains("bannedsitelist: none of its lines can be used")));
+        assert!(lists.errors.iter().any(|e| e.contains("missing: cannot be read")));
+    }
+}

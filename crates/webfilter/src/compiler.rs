@@ -1,0 +1,280 @@
+//! List files → [`Database`]. Rule: a line goes in whole or not at all, and what does not is reported.
+
+use crate::database::{Database, Hasher, List, Sort, Sorts};
+use crate::filters::{Filter, Filters};
+use crate::hash::Key;
+use crate::moment::{Clock, TimeLimit};
+use crate::networks::{Listed, Networks};
+use crate::patterns::{self, Pattern, Patterns};
+use crate::report::Report;
+use crate::ruleset::kind::{Content, Rank};
+use crate::ruleset::lines::lines;
+use crate::ruleset::{self, Entry, Fault, Kind, Line, Scope};
+use crate::table::{Draft, ListId, Table};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// List files, to be compiled together.
+pub struct Sources {
+    hasher: Hasher,
+    report: Report,
+    lists: Vec<List>,
+    drafts: Vec<Draft>,
+    sorts: Sorts,
+    networks: Vec<Listed>,
+    patterns: Vec<Pattern>,
+    filters: Vec<Filter>,
+    blankets: Vec<(Scope, ListId, u32)>,
+    /// For each directory of a category, whether its `usage` says that it is good for allowing only.
+    usages: HashMap<String, Usage>,
+}
+
+/// What a category is good for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Usage {
+    Banning,
+    Allowing,
+}
+
+/// A list that another one wants read in its place. Whoever reads files finds it and gives it to [`Sources::include`].
+#[derive(Clone, Debug)]
+pub struct Include {
+    /// Where it is, as the list says.
+    pub path: String,
+    /// The line that says so.
+    pub line: u32,
+    by: ListId,
+}
+
+impl Sources {
+    /// No files. The key must be drawn at random wherever somebody outside may choose names.
+    pub fn new(key: Key) -> Self {
+        Self {
+            hasher: Hasher(key),
+            report: Report::default(),
+            lists: Vec::new(),
+            drafts: Vec::new(),
+            sorts: Sorts::default(),
+            networks: Vec::new(),
+            patterns: Vec::new(),
+            filters: Vec::new(),
+            blankets: Vec::new(),
+            usages: HashMap::new(),
+        }
+    }
+
+    /// Adds a file. Its name decides how its bytes are read, or else they do themselves. Answers with the lists that it
+    /// includes.
+    pub fn add(&mut self, file_name: &str, bytes: &[u8]) -> Vec<Include> {
+        match Kind::of_file(file_name).or_else(|| Kind::of_content(bytes)) {
+            Some(kind) => self.read(file_name, kind, None, bytes),
+            None => {
+                self.add_unknown(file_name);
+                Vec::new()
+            }
+        }
+    }
+
+    /// A file that nothing can be made of; it is only named in the report.
+    pub fn add_unknown(&mut self, file_name: &str) {
+        self.report.unknown.push(file_name.into());
+    }
+
+    /// Adds a file that a list includes: it is of that list's kind, and has its category where it names none.
+    pub fn include(&mut self, include: &Include, file_name: &str, bytes: &[u8]) -> Vec<Include> {
+        let Some(by) = self.lists.get(usize::from(include.by)) else { return Vec::new() };
+        let kind = by.kind;
+        self.read(file_name, kind, Some(include.by), bytes)
+    }
+
+    /// An included file cannot be had: the line that includes it fails.
+    pub fn include_failed(&mut self, include: &Include, reason: &str) {
+        let Some(by) = self.lists.get(usize::from(include.by)) else { return };
+        let (file, kind) = (Arc::clone(&by.file), by.kind);
+        let count = self.report.counts.entry(kind).or_default();
+        count.failed += 1;
+        // It was counted when it was read.
+        count.loaded = count.loaded.saturating_sub(1);
+        self.report.fail(&file, include.line, format!("{}: {reason}", include.path));
+    }
+
+    fn read(&mut self, name: &str, kind: Kind, by: Option<ListId>, bytes: &[u8]) -> Vec<Include> {
+        if kind.content() == Content::Usage {
+            self.read_usage(name, bytes);
+            return Vec::new();
+        }
+        let file: Arc<str> = name.into();
+        let Some(id) = ListId::try_from(self.lists.len()).ok().filter(|id| *id < ListId::MAX) else {
+            self.report.fail(&file, 0, format!("there are more than {} lists", ListId::MAX));
+            return Vec::new();
+        };
+        let parent = by.and_then(|by| self.lists.get(usize::from(by)));
+        let times = parent.map_or_else(Vec::new, |parent| parent.times.clone());
+        let inherited = parent.map(|parent| Arc::clone(&parent.category));
+        self.lists.push(List {
+            file: Arc::clone(&file),
+            category: category_of(name).map(Into::into).or(inherited).unwrap_or_else(|| kind.name().into()),
+            kind,
+            rank: kind.rank(),
+            times,
+        });
+        let mut count = self.report.counts.get(&kind).copied().unwrap_or_default();
+        let mut includes = Vec::new();
+        let before = (count, self.report.failures.len());
+        for (number, line) in lines(bytes) {
+            match line.and_then(|line| ruleset::parse(kind.content(), &line)) {
+                Ok(Line::Comment) => {}
+                Ok(Line::PassedOver) => count.passed_over += 1,
+                Ok(line) => match self.take(line, id, number, &mut includes) {
+                    Ok(lines) => count.loaded += lines,
+                    Err(Fault(reason)) => {
+                        count.failed += 1;
+                        self.report.fail(&file, number, reason);
+                    }
+                },
+                Err(Fault(reason)) => {
+                    count.failed += 1;
+                    self.report.fail(&file, number, reason);
+                }
+            }
+        }
+        self.report.counts.insert(kind, count);
+        let (count_before, failures_before) = before;
+        if count.loaded == count_before.loaded && count.failed > count_before.failed {
+            self.report.useless.extend(self.report.failures.get(failures_before).cloned());
+        }
+        includes
+    }
+
+    /// Takes what a line says; answers how many lines that are.
+    fn take(&mut self, said: Line, id: ListId, line: u32, includes: &mut Vec<Include>) -> Result<u64, Fault> {
+        match said {
+            Line::Entries(entries) => {
+                for entry in entries {
+                    self.take_entry(entry, id, line)?;
+                }
+                Ok(1)
+            }
+            Line::Filter(rank, entry) => {
+                let list = self.list_of_rank(id, rank)?;
+                self.take_entry(entry, list, line)?;
+                Ok(1)
+            }
+            Line::Include(path) => {
+                includes.push(Include { path, line, by: id });
+                Ok(1)
+            }
+            Line::Category(name) => {
+                self.lists[usize::from(id)].category = name.into();
+                Ok(0)
+            }
+            Line::Time(limit) => {
+                self.lists[usize::from(id)].times.push(limit);
+                Ok(0)
+            }
+            Line::PassedOver | Line::Comment => Ok(0),
+        }
+    }
+
+    /// The list with this rank that stands for the same file: filters say of themselves what they are.
+    fn list_of_rank(&mut self, id: ListId, rank: Rank) -> Result<ListId, Fault> {
+        let same = self.lists.iter().zip(0..).skip(usize::from(id)).find(|(list, _)| list.rank == rank);
+        if let Some((_, same)) = same {
+            return Ok(same);
+        }
+        let list = List { rank, ..self.lists[usize::from(id)].clone() };
+        let id = ListId::try_from(self.lists.len()).ok().filter(|id| *id < ListId::MAX);
+        self.lists.push(list);
+        id.ok_or_else(|| Fault(format!("there are more than {} lists", ListId::MAX)))
+    }
+
+    fn take_entry(&mut self, entry: Entry, list: ListId, line: u32) -> Result<(), Fault> {
+        let hasher = self.hasher;
+        let mut add = |sort: Sort, name: &str| {
+            self.sorts = self.sorts.with(sort);
+            self.drafts.push(Draft { hash: hasher.of(sort, name.as_bytes()), list, line });
+        };
+        match entry {
+            Entry::Site(name) => add(Sort::Site, &name),
+            Entry::Name(name) => add(Sort::Name, &name),
+            Entry::Top(name) => add(Sort::Top, &name),
+            Entry::Extension(end) => add(Sort::Extension, &end),
+            Entry::MediaType(name) => add(Sort::MediaType, &name),
+            // Most are one address, and that needs no range.
+            Entry::Network { first, last } if first == last => add(Sort::Address, &first.to_string()),
+            Entry::Url { host, path } => {
+                let site = hasher.of(Sort::Site, host.as_bytes());
+                self.sorts = self.sorts.with(Sort::Site);
+                self.drafts.push(Draft { hash: site, list: crate::table::Entry::MARK, line: 0 });
+                self.drafts.push(Draft { hash: hasher.url(site, &path), list, line });
+            }
+            Entry::Network { first, last } => self.networks.push(Listed { first, last, list, line }),
+            Entry::Blanket(scope) => self.blankets.push((scope, list, line)),
+            Entry::Glob(glob) => self.filters.push(Filter { glob, list, line }),
+            Entry::Pattern(text) => {
+                patterns::check(&text).map_err(Fault)?;
+                self.patterns.push(Pattern { text, list, line });
+            }
+        }
+        Ok(())
+    }
+
+    /// A category's `usage` lists what it is good for, a word a line.
+    fn read_usage(&mut self, name: &str, bytes: &[u8]) {
+        let mut usage = None;
+        for (_, line) in lines(bytes) {
+            usage = match line.as_deref() {
+                Ok("black") => Some(Usage::Banning),
+                Ok("white") if usage.is_none() => Some(Usage::Allowing),
+                _ => usage,
+            };
+        }
+        if let (Some(usage), Some((directory, _))) = (usage, name.rsplit_once('/')) {
+            self.usages.insert(directory.to_owned(), usage);
+        }
+    }
+
+    /// Makes a database of all that can be read, and a report of all that cannot. The clock is for lists with time limits.
+    pub fn compile(mut self, clock: Clock) -> (Database, Report) {
+        for list in &mut self.lists {
+            let directory = list.file.rsplit_once('/').map_or("", |(directory, _)| directory);
+            let is_category = list.kind.is_of_a_category() && list.rank == Rank::Banned;
+            if is_category && self.usages.get(directory) == Some(&Usage::Allowing) {
+                list.rank = Rank::Grey;
+            }
+        }
+        let (patterns, left) = Patterns::new(self.patterns);
+        for Pattern { list, line, .. } in left {
+            if let Some(List { file, kind, .. }) = self.lists.get(usize::from(list)) {
+                let count = self.report.counts.entry(*kind).or_default();
+                (count.loaded, count.failed) = (count.loaded.saturating_sub(1), count.failed + 1);
+                self.report.fail(file, line, "the expression is too large beside the others".to_owned());
+            }
+        }
+        let database = Database {
+            hasher: self.hasher,
+            lists: self.lists,
+            table: Table::new(self.drafts),
+            sorts: self.sorts,
+            networks: Networks::new(self.networks),
+            patterns,
+            filters: Filters::new(self.hasher.0, self.filters),
+            blankets: self.blankets,
+            clock,
+        };
+        (database, self.report)
+    }
+}
+
+/// The category that a file's place tells: the directory of `domains`, `urls` and `expressions`.
+fn category_of(file_name: &str) -> Option<&str> {
+    let (directory, name) = file_name.rsplit_once('/')?;
+    let is_category = Kind::of_file(name).is_some_and(Kind::is_of_a_category) && !name.contains('.');
+    let category = directory.rsplit('/').next()?;
+    (is_category && !category.is_empty()).then_some(category)
+}
+
+/// The limits of a list and those that include it: all must hold.
+pub(crate) fn all_hold(times: &[TimeLimit], now: crate::moment::Moment) -> bool {
+    times.iter().all(|limit| limit.holds(now))
+}

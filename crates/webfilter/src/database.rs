@@ -1,0 +1,355 @@
+//! Compiled lists: [`Database`]. Rule: immutable and compact; text is made only for what is found.
+
+use crate::address::{Address, pieces};
+use crate::compiler::all_hold;
+use crate::decision::{Decision, Listing, Outcome};
+use crate::filters::Filters;
+use crate::hash::Key;
+use crate::moment::{Clock, Moment, TimeLimit};
+use crate::networks::Networks;
+use crate::patterns::Patterns;
+use crate::ruleset::kind::Rank;
+use crate::ruleset::site::EXTENSION_BYTES_MAX;
+use crate::ruleset::{Kind, Scope};
+use crate::scanner;
+use crate::table::{Entry, ListId, Table};
+use lockgate_model::{Buffer, BufferSet, Engine, Flow, FlowState};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// All lists, ready to be asked.
+pub struct Database {
+    pub(crate) hasher: Hasher,
+    pub(crate) lists: Vec<List>,
+    pub(crate) table: Table,
+    pub(crate) sorts: Sorts,
+    pub(crate) networks: Networks,
+    pub(crate) patterns: Patterns,
+    pub(crate) filters: Filters,
+    pub(crate) blankets: Vec<(Scope, ListId, u32)>,
+    pub(crate) clock: Clock,
+}
+
+/// One file, as its lines have it in common.
+#[derive(Clone)]
+pub(crate) struct List {
+    pub file: Arc<str>,
+    pub category: Arc<str>,
+    pub kind: Kind,
+    pub rank: Rank,
+    /// When it holds: all must.
+    pub times: Vec<TimeLimit>,
+}
+
+/// What a hash in the table is of. Hashes of two sorts do not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Sort {
+    /// A name and all below it.
+    Site = 1,
+    /// A name alone.
+    Name,
+    /// An address.
+    Address,
+    /// A top-level domain.
+    Top,
+    Extension,
+    MediaType,
+}
+
+/// Which sorts are listed at all: what is not need not be looked up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sorts(u8);
+
+impl Sorts {
+    pub fn with(self, sort: Sort) -> Self {
+        Self(self.0 | 1 << sort as u8)
+    }
+
+    fn has(self, sort: Sort) -> bool {
+        self.0 & (1 << sort as u8) != 0
+    }
+}
+
+/// Hashes of names.
+#[derive(Clone, Copy)]
+pub(crate) struct Hasher(pub Key);
+
+/// What a piece of a path's hash is told by, beside all that comes before it.
+const PIECE: u64 = 0x70;
+
+impl Hasher {
+    pub fn of(self, sort: Sort, name: &[u8]) -> u64 {
+        self.0.hash(sort as u64, name)
+    }
+
+    /// The hash of a path below a site: each piece's goes on from that of the piece before, so that one pass over the path
+    /// of a request has the hashes of all that it lies below.
+    pub fn url(self, site: u64, path: &[u8]) -> u64 {
+        pieces(path).fold(site, |before, piece| self.piece(before, piece))
+    }
+
+    pub fn piece(self, before: u64, piece: &[u8]) -> u64 {
+        self.0.hash(before ^ PIECE, piece)
+    }
+}
+
+/// How closely a line says what it lists: of two of one rank, the closer one decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Closeness {
+    Blanket,
+    Top,
+    Pattern,
+    Network,
+    Site(usize),
+    Name,
+    Url(usize, usize),
+}
+
+/// A line that has the request.
+struct Match<'a> {
+    list: ListId,
+    line: u32,
+    closeness: Closeness,
+    pattern: Cow<'a, [u8]>,
+}
+
+impl Database {
+    /// What the lists say of a URL at a time.
+    pub fn decide(&self, address: &Address, now: Moment) -> Decision {
+        let mut matches = Vec::new();
+        self.find_sites(address, &mut matches);
+        self.find_others(address, &mut matches);
+        let is_fetched_freely = self.is_fetched_freely(&matches, now);
+        if !is_fetched_freely {
+            self.find_extension(address, &mut matches);
+        }
+        self.decision(matches, now)
+    }
+
+    /// What the lists say of a media type that the URL turns out to be of.
+    pub fn decide_type(&self, address: &Address, media_type: &str, now: Moment) -> Decision {
+        let mut found = Vec::new();
+        self.find(Sort::MediaType, media_type.as_bytes(), Closeness::Name, &mut found);
+        if found.is_empty() {
+            return Decision::default();
+        }
+        let mut matches = Vec::new();
+        self.find_sites(address, &mut matches);
+        if self.is_fetched_freely(&matches, now) { Decision::default() } else { self.decision(found, now) }
+    }
+
+    /// What time it is, by the clock that the database was compiled with.
+    pub fn now(&self) -> Moment {
+        let is_asked_for = self.lists.iter().any(|list| !list.times.is_empty());
+        if is_asked_for { (self.clock)() } else { Moment { weekday: 0, minute: 0 } }
+    }
+
+    /// How many names, addresses and types it holds.
+    pub fn entries(&self) -> usize {
+        self.table.len()
+    }
+
+    /// How many regular expressions it holds.
+    pub fn patterns(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// How many filters with wildcards it holds.
+    pub fn filters(&self) -> usize {
+        self.filters.len()
+    }
+
+    /// Bytes on the heap, about, but for the regular expressions.
+    pub fn heap_bytes(&self) -> usize {
+        self.table.heap_bytes()
+            + self.networks.heap_bytes()
+            + self.filters.heap_bytes()
+            + self.lists.len() * size_of::<List>()
+    }
+
+    /// The host and all above it, and the paths below each.
+    fn find_sites<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
+        let bare = std::iter::once(&*address.host).filter(|host| address.ip.is_some() || !host.contains('.'));
+        for site in address.sites().chain(bare).filter(|_| self.sorts.has(Sort::Site)) {
+            let hash = self.hasher.of(Sort::Site, site.as_bytes());
+            let mut has_urls = false;
+            for entry in self.table.find(hash) {
+                if entry.list == Entry::MARK {
+                    has_urls = true;
+                } else {
+                    out.push(Match::new(entry, Closeness::Site(site.len()), site.as_bytes().into()));
+                }
+            }
+            if has_urls {
+                self.find_urls(site, hash, &address.path, out);
+            }
+        }
+        let host = address.host.as_bytes();
+        let Some(ip) = address.ip else { return self.find(Sort::Name, host, Closeness::Name, out) };
+        self.find(Sort::Address, host, Closeness::Name, out);
+        for range in self.networks.find(ip) {
+            let (list, line) = (range.list, range.line);
+            out.push(Match { list, line, closeness: Closeness::Network, pattern: host.into() });
+        }
+    }
+
+    fn find_urls(&self, site: &str, site_hash: u64, path: &[u8], out: &mut Vec<Match<'_>>) {
+        let mut hash = site_hash;
+        let mut end = 0;
+        for piece in pieces(path) {
+            hash = self.hasher.piece(hash, piece);
+            end += piece.len();
+            out.extend(self.table.find(hash).map(|entry| {
+                let whole = [site.as_bytes(), &path[..end]].concat();
+                Match::new(entry, Closeness::Url(site.len(), end), whole.into())
+            }));
+        }
+    }
+
+    /// What is not about names: top-level domains, expressions, blankets.
+    fn find_others<'a>(&'a self, address: &'a Address, out: &mut Vec<Match<'a>>) {
+        if let Some(top) = address.top() {
+            self.find(Sort::Top, top.as_bytes(), Closeness::Top, out);
+        }
+        self.find_texts(address, out);
+        for (scope, list, line) in &self.blankets {
+            let pattern: &[u8] = match scope {
+                Scope::All => b"**",
+                Scope::Addresses if address.ip.is_some() => b"*ip",
+                Scope::Addresses => continue,
+            };
+            let (list, line) = (*list, *line);
+            out.push(Match { list, line, closeness: Closeness::Blanket, pattern: pattern.into() });
+        }
+    }
+
+    /// What looks at the whole URL.
+    fn find_texts<'a>(&'a self, address: &Address, out: &mut Vec<Match<'a>>) {
+        if self.patterns.len() == 0 && self.filters.len() == 0 {
+            return;
+        }
+        let text = address.text();
+        let url = [address.scheme.as_bytes(), b"://", &text].concat();
+        // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
+        for text in [&text, &url].into_iter().filter(|_| self.patterns.len() > 0) {
+            for pattern in self.patterns.find(text) {
+                let (list, line) = (pattern.list, pattern.line);
+                if !out.iter().any(|known| (known.list, known.line) == (list, line)) {
+                    let pattern = pattern.text.as_bytes().into();
+                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
+                }
+            }
+        }
+        if self.filters.len() > 0 {
+            // Filters see the slash behind a host that is all there is.
+            let mut url = url;
+            if address.path.is_empty() || address.path.ends_with(b"/") {
+                url.push(b'/');
+            }
+            let start = address.scheme.len() + b"://".len();
+            for filter in self.filters.find(&url, start..start + address.host.len()) {
+                let pattern = filter.glob.text().into_bytes().into();
+                let (list, line) = (filter.list, filter.line);
+                out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
+            }
+        }
+    }
+
+    fn find_extension<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
+        let name = address.file_name();
+        // Longer ends are not listed.
+        let near = name.get(name.len().saturating_sub(EXTENSION_BYTES_MAX)..).unwrap_or_default();
+        for (at, _) in near.iter().enumerate().filter(|(_, c)| **c == b'.') {
+            let end = &near[at..];
+            self.find(Sort::Extension, end, Closeness::Site(end.len()), out);
+        }
+    }
+
+    fn find<'a>(&self, sort: Sort, name: &'a [u8], closeness: Closeness, out: &mut Vec<Match<'a>>) {
+        if self.sorts.has(sort) {
+            let entries = self.table.find(self.hasher.of(sort, name));
+            out.extend(entries.map(|entry| Match::new(entry, closeness, name.into())));
+        }
+    }
+
+    fn list(&self, id: ListId, now: Moment) -> Option<&List> {
+        self.lists.get(usize::from(id)).filter(|list| all_hold(&list.times, now))
+    }
+
+    /// Whether a list says that files may be fetched from there whatever they are.
+    fn is_fetched_freely(&self, matches: &[Match<'_>], now: Moment) -> bool {
+        let ranks = matches.iter().filter_map(|found| self.list(found.list, now)).map(|list| list.rank);
+        ranks.into_iter().any(|rank| rank == Rank::FilesAllowed)
+    }
+
+    /// The weightiest line decides.
+    fn decision(&self, matches: Vec<Match<'_>>, now: Moment) -> Decision {
+        let mut ranked: Vec<_> = matches
+            .into_iter()
+            .filter_map(|found| Some((self.list(found.list, now)?, found)))
+            .filter(|(list, _)| !matches!(list.rank, Rank::FilesAllowed | Rank::FileAllowed))
+            .collect();
+        ranked.sort_by_key(|(list, found)| {
+            (list.rank, std::cmp::Reverse(found.closeness), found.list, found.line)
+        });
+        // Grey is only about sites: a type of file is banned there, too.
+        let banned_file = ranked.iter().position(|(list, _)| list.rank == Rank::FileBanned);
+        if let (Some((first, _)), Some(at)) = (ranked.first(), banned_file)
+            && outcome_of(first.rank) == Outcome::Grey
+        {
+            ranked[..=at].rotate_right(1);
+        }
+        let mut listings = ranked.into_iter().map(|(list, found)| list.listing(&found));
+        let by = listings.next();
+        Decision {
+            outcome: by.as_ref().map_or(Outcome::NotListed, |by| by.outcome),
+            by,
+            also: listings.collect(),
+        }
+    }
+}
+
+impl List {
+    fn listing(&self, found: &Match<'_>) -> Listing {
+        Listing {
+            outcome: outcome_of(self.rank),
+            file: Arc::clone(&self.file),
+            line: found.line,
+            category: Arc::clone(&self.category),
+            pattern: String::from_utf8_lossy(&found.pattern).into_owned(),
+        }
+    }
+}
+
+impl<'a> Match<'a> {
+    fn new(entry: Entry, closeness: Closeness, pattern: Cow<'a, [u8]>) -> Self {
+        Self { list: entry.list, line: entry.line, closeness, pattern }
+    }
+}
+
+fn outcome_of(rank: Rank) -> Outcome {
+    match rank {
+        Rank::LocalException | Rank::Exception => Outcome::Exception,
+        // What a list of filters excepts is excepted from filters; other lists' authors did not say so.
+        Rank::LocalGrey | Rank::Grey | Rank::FilterException => Outcome::Grey,
+        Rank::LocalBanned | Rank::Banned | Rank::ImportantFilter | Rank::Filter | Rank::FileBanned => {
+            Outcome::Banned
+        }
+        Rank::FilesAllowed | Rank::FileAllowed => Outcome::NotListed,
+    }
+}
+
+impl lockgate_model::Database for Database {
+    fn engine(&self) -> Engine {
+        Engine::Webfilter
+    }
+
+    fn wants(&self) -> BufferSet {
+        BufferSet::EMPTY.with(Buffer::HttpHost).with(Buffer::HttpUri).with(Buffer::HttpContentType)
+    }
+
+    fn open_flow(self: Arc<Self>, flow: &Flow) -> Box<dyn FlowState> {
+        Box::new(scanner::Connection::new(self, flow))
+    }
+}

@@ -1,0 +1,38 @@
+//! Web lists of every kind. Rule: every line is loaded or reported, the same each time, and whatever a list says, a URL has
+//! its answer.
+#![no_main]
+
+use lockgate_webfilter::{Address, Database, Key, Kind, Moment, Report, Sources};
+use std::sync::Arc;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((names, text)) = lockgate_fuzz::halves(input) else { return };
+    let _ = Kind::of_content(text);
+    let (database, report) = compile(names, text);
+    let (again, report_again) = compile(names, text);
+    assert_eq!(report, report_again);
+    let lines = text.split(|c| *c == b'\n').count() as u64;
+    // An included file is the same again, once for each of at most a few files.
+    assert!(report.lines_loaded() + report.lines_failed() <= lines * 25, "each line counts once");
+    assert!(database.heap_bytes() <= 4096 + text.len() * 2000);
+    let now = Moment { weekday: 3, minute: 700 };
+    for line in text.split(|c| *c == b'\n').take(20) {
+        let Some(address) = Address::parse(&String::from_utf8_lossy(line)) else { continue };
+        assert_eq!(database.decide(&address, now), again.decide(&address, now));
+        let decision = database.decide_type(&address, "video/mpeg", now);
+        assert_eq!(decision.by.is_some(), decision.outcome.name() != "not listed");
+    }
+});
+
+fn compile(names: &str, text: &[u8]) -> (Database, Report) {
+    let mut sources = Sources::new(Key(1, 2));
+    for name in names.lines().take(12) {
+        let includes = sources.add(name, text);
+        if let Some(include) = includes.first() {
+            // Never deeper than one: what includes what is the loader's care.
+            let below = sources.include(include, &include.path, text);
+            below.iter().for_each(|below| sources.include_failed(below, "too deep"));
+        }
+    }
+    sources.compile(Arc::new(|| Moment { weekday: 3, minute: 700 }))
+}
