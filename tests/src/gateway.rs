@@ -36,6 +36,11 @@ impl Gateway {
         Self::start_within(namespace, "pop3", 2110, next_hop, listener_lines)
     }
 
+    /// One web proxy on port 3128 of all addresses of a namespace.
+    pub fn http_within(namespace: &Namespace, listener_lines: &str) -> Self {
+        Self::start_within(namespace, "http", 3128, "original", listener_lines)
+    }
+
     fn start_within(
         namespace: &Namespace,
         protocol: &str,
