@@ -4,6 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::process::Command;
 
+use crate::namespace::Namespace;
 use crate::process::{outcome, printed_by};
 use crate::temporary::Directory;
 
@@ -32,18 +33,17 @@ impl Fetched {
 /// Fetches with the gateway as proxy; `arguments` are curl's own, the address among them.
 pub fn through(proxy: SocketAddr, arguments: &[&str]) -> Fetched {
     let proxy = format!("http://{proxy}");
-    fetch(&[&["--proxy", &proxy], arguments].concat())
+    fetch(Command::new("curl"), &[&["--proxy", &proxy], arguments].concat())
 }
 
-/// Fetches without a proxy.
-pub fn directly(arguments: &[&str]) -> Fetched {
-    fetch(&[&["--noproxy", "*"], arguments].concat())
+/// Fetches from within a namespace, without a proxy.
+pub fn within(namespace: &Namespace, arguments: &[&str]) -> Fetched {
+    fetch(namespace.command("curl"), &[&["--noproxy", "*"], arguments].concat())
 }
 
-fn fetch(arguments: &[&str]) -> Fetched {
+fn fetch(mut command: Command, arguments: &[&str]) -> Fetched {
     let directory = Directory::new("curl");
     let (heads, body) = (directory.join("heads"), directory.join("body"));
-    let mut command = Command::new("curl");
     // No configuration of the user's, and a test that hangs is to end.
     command.args(["-q", "--silent", "--show-error", "--max-time", "30"]);
     command.arg("--dump-header").arg(&heads).arg("--output").arg(&body);

@@ -36,6 +36,11 @@ impl Gateway {
         Self::start_within(namespace, "pop3", 2110, next_hop, listener_lines)
     }
 
+    /// One web proxy on port 3128 of all addresses of a namespace.
+    pub fn http_within(namespace: &Namespace, listener_lines: &str) -> Self {
+        Self::start_within(namespace, "http", 3128, "original", listener_lines)
+    }
+
     fn start_within(
         namespace: &Namespace,
         protocol: &str,
@@ -62,6 +67,14 @@ impl Gateway {
         Self::start("http", "original", listener_lines, sections)
     }
 
+    /// The same, with more in its directory before it starts.
+    pub fn http_prepared(listener_lines: &str, sections: &str, prepare: impl FnOnce(&Directory)) -> Self {
+        let address = wait::free_address();
+        let (directory, file) = configured("http", address, "original", listener_lines, sections);
+        prepare(&directory);
+        Self::serving(address, directory, &file)
+    }
+
     /// One SMTP listener that delivers into a maildir of its own.
     pub fn with_maildir(listener_lines: &str, sections: &str) -> Self {
         Self::start("smtp", "maildir:DIRECTORY/maildir", listener_lines, sections)
@@ -70,6 +83,10 @@ impl Gateway {
     fn start(protocol: &str, next_hop: &str, listener_lines: &str, sections: &str) -> Self {
         let address = wait::free_address();
         let (directory, file) = configured(protocol, address, next_hop, listener_lines, sections);
+        Self::serving(address, directory, &file)
+    }
+
+    fn serving(address: SocketAddr, directory: Directory, file: &Path) -> Self {
         let mut command = Command::new(binary());
         command.arg("serve").arg("--config").arg(file).current_dir(directory.path());
         let mut process = Running::start(&mut command, &directory.join("log"));

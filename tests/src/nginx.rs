@@ -1,12 +1,13 @@
 //! nginx with a configuration of the test's own, as an origin. Rule: the system's own is not touched.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::dovecot::certificate;
+use crate::namespace::Namespace;
 use crate::process::Running;
 use crate::temporary::Directory;
 use crate::wait;
@@ -30,7 +31,7 @@ pid DIRECTORY/pid;
 error_log DIRECTORY/errors;
 events { worker_connections 512; }
 http {
-    log_format lines '$connection $request_method $host $request_uri $status $http_via|$http_accept_encoding|$http_range|$http_connection|$request_length';
+    log_format lines '$connection $remote_addr $request_method $host $request_uri $status $http_via|$http_accept_encoding|$http_range|$http_connection|$request_length';
     access_log DIRECTORY/log lines;
     client_body_temp_path DIRECTORY/body;
     proxy_temp_path DIRECTORY/proxy;
@@ -62,9 +63,17 @@ http {
 impl Nginx {
     /// Starts one.
     pub fn start() -> Self {
+        Self::start_on(None, wait::free_address(), wait::free_address())
+    }
+
+    /// Starts one on ports 80 and 443 of a server's address in its namespace.
+    pub fn start_within(namespace: &Namespace, address: IpAddr) -> Self {
+        Self::start_on(Some(namespace), (address, 80).into(), (address, 443).into())
+    }
+
+    fn start_on(namespace: Option<&Namespace>, http: SocketAddr, https: SocketAddr) -> Self {
         let directory = Directory::new("nginx");
         let certificate = certificate(directory.path());
-        let (http, https) = (wait::free_address(), wait::free_address());
         for name in ["www", "www/upload", "www/small", "body"] {
             let path = directory.join(name);
             fs::create_dir_all(&path).expect("a directory can be made");
@@ -76,12 +85,16 @@ impl Nginx {
             .replace("HTTP", &http.to_string())
             .replace("DIRECTORY", &directory.path().display().to_string());
         let file = directory.write("nginx.conf", configuration);
-        let mut command = Command::new("nginx");
+        let mut command = namespace.map_or_else(|| Command::new("nginx"), |within| within.command("nginx"));
         // What it says before it has read where errors go.
         command.arg("-e").arg(directory.join("errors")).arg("-c").arg(file);
         let running = Running::start(&mut command, &directory.join("output"));
-        wait::until_listening(http);
-        wait::until_listening(https);
+        for address in [http, https] {
+            match namespace {
+                Some(namespace) => namespace.until_listening(address.port()),
+                None => wait::until_listening(address),
+            }
+        }
         Self { http, https, certificate, _running: running, directory }
     }
 

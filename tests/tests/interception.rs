@@ -1,9 +1,11 @@
 //! Clients that do not know of the gateway. Rule: the nft lines here are those of docs/interception.md.
 
+use lockgate_tests::curl;
 use lockgate_tests::dovecot::Dovecot;
 use lockgate_tests::fetch;
 use lockgate_tests::gateway::Gateway;
 use lockgate_tests::namespace::{CLIENT, GATEWAY, Lab, SERVER, TO_CLIENT};
+use lockgate_tests::nginx::Nginx;
 use lockgate_tests::postfix::Postfix;
 use lockgate_tests::temporary::Directory;
 use lockgate_tests::{mail, swaks};
@@ -113,6 +115,45 @@ fn fetching_is_transparent_with_the_clients_own_address() {
     fetched_mails_pass_the_gateway(&lab, &dovecot);
     dovecot.until_logged(&["Login: ", &format!("rip={CLIENT},"), &format!("lip={SERVER},")]);
     assert!(!dovecot.log().contains(GATEWAY), "the server sees the client only: {}", dovecot.log());
+}
+
+/// A page comes, EICAR does not, and a Host that names another place leads to that, although the client asked the server
+/// itself.
+fn pages_pass_the_gateway(lab: &Lab, nginx: &Nginx) {
+    let content = mail::noise(2, 1_000_000);
+    let (clean, infected) = (nginx.put("clean", &content), nginx.put("infected", mail::eicar()));
+    let fetched = curl::within(&lab.client, &[&clean]);
+    assert_eq!((fetched.exit, fetched.status), (0, 200), "{}", fetched.printed);
+    assert!(fetched.body == content);
+    let blocked = curl::within(&lab.client, &[&infected]);
+    assert_eq!((blocked.exit, blocked.status), (0, 403), "{}", blocked.printed);
+    assert!(blocked.text().contains("Test.Eicar"), "{}", blocked.text());
+    let elsewhere = curl::within(&lab.client, &["--header", "Host: no-such-host.invalid", &clean]);
+    assert_eq!((elsewhere.exit, elsewhere.status), (0, 502), "{}", elsewhere.text());
+    assert_eq!(nginx.log().len(), 2, "{:?}", nginx.log());
+}
+
+#[test]
+fn pages_are_redirected_to_the_gateway() {
+    let lab = Lab::new();
+    let nginx = Nginx::start_within(&lab.server, server(80).ip());
+    load(&lab, "redirect to");
+    let gateway = Gateway::http_within(&lab.gateway, "intercept = \"redirect\"");
+    pages_pass_the_gateway(&lab, &nginx);
+    nginx.until_logged(&["/clean 200", GATEWAY]);
+    let ends = [format!("\"src_ip\":\"{CLIENT}\""), format!("\"dest_ip\":\"{SERVER}\"")];
+    gateway.until_event(&["\"verdict\"", "Test.Eicar", "\"replaced\"", &ends[0], &ends[1]]);
+}
+
+#[test]
+fn pages_come_transparently_with_the_clients_own_address() {
+    let lab = Lab::new();
+    let nginx = Nginx::start_within(&lab.server, server(80).ip());
+    load_tproxy(&lab);
+    let _gateway = Gateway::http_within(&lab.gateway, "intercept = \"tproxy\"");
+    pages_pass_the_gateway(&lab, &nginx);
+    nginx.until_logged(&["/clean 200", CLIENT]);
+    assert!(nginx.log().iter().all(|line| !line.contains(GATEWAY)), "{:?}", nginx.log());
 }
 
 #[test]

@@ -142,6 +142,40 @@ fn an_infected_upload_never_reaches_the_server() {
 }
 
 #[test]
+fn listed_addresses_are_a_page_and_nobody_is_asked() {
+    let nginx = Nginx::start();
+    let port = nginx.https.port();
+    let lists = "[webfilter]\nlists = [\"DIRECTORY/lists\"]";
+    let gateway = Gateway::http_prepared(&format!("connect_ports = [{port}]"), lists, |directory| {
+        directory.write("lists/bannedsitelist", "#listcategory: \"Tests: sites\"\nlocalhost\n");
+        directory.write("lists/bannedurllist", "#listcategory: \"Tests: parts\"\n127.0.0.1/games\n");
+    });
+    nginx.put("games/one", "a game");
+    let lesson = nginx.put("lessons/one", "a lesson");
+    let hidden = nginx.url("%67ames/one");
+    let by_name = format!("http://localhost:{}/lessons/one", nginx.http.port());
+    for (url, category) in
+        [(&nginx.url("games/one"), "Tests: parts"), (&hidden, "Tests: parts"), (&by_name, "Tests: sites")]
+    {
+        let fetched = curl::through(gateway.address, &[url]);
+        assert_eq!((fetched.exit, fetched.status), (0, 403), "{url}: {}", fetched.printed);
+        assert!(fetched.text().contains(category), "{url}: {}", fetched.text());
+    }
+    let tunnel = curl::through(gateway.address, &["--insecure", &format!("https://localhost:{port}/")]);
+    assert!(tunnel.heads.starts_with("HTTP/1.1 403 "), "{tunnel:?}");
+    assert!(nginx.log().is_empty(), "{:?}", nginx.log());
+    let fetched = curl::through(gateway.address, &[&lesson]);
+    assert_eq!((fetched.status, fetched.text().as_str()), (200, "a lesson"));
+    gateway.until_event(&[
+        "\"event_type\":\"verdict\"",
+        "http.uri",
+        "bannedsitelist:",
+        "\"webfilter\"",
+        "CONNECT",
+    ]);
+}
+
+#[test]
 fn uploads_arrive_byte_for_byte() {
     let (nginx, gateway) = (Nginx::start(), gateway());
     let files = Directory::new("uploads");

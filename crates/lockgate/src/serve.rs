@@ -156,8 +156,9 @@ To try, in another terminal:
   printf %s 'X5O!P%@AP[4\PZX54(P^)7CC)7}}$EICAR' '-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*' > eicar.com
   swaks --server {address} --from me@example.org --to you@example.org --attach @eicar.com
 
-  # The web through the proxy: a page comes, an upload of the test file is refused with a page that says why.
+  # The web through the proxy: a page comes; a listed site and an upload of the test file are a page that says why.
   curl -x http://{proxy} http://example.com/
+  curl -x http://{proxy} http://blocked.example/
   curl -x http://{proxy} --data-binary @eicar.com http://example.com/
 
   # The same engines on files, and what was loaded.

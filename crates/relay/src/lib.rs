@@ -24,5 +24,7 @@ pub mod shared;
 pub mod smtp;
 pub mod stream;
 pub mod tally;
+#[cfg(test)]
+mod testing;
 pub mod tls;
 pub mod turn;

@@ -90,11 +90,13 @@ impl Asked {
         &self.head.method
     }
 
-    /// Tells the engines what is asked for, before any content.
+    /// Tells the engines what is asked for, before any content: of the request, and again of the response.
     pub fn tell(&self, inspection: &mut Inspection) {
         inspection.about(Buffer::HttpMethod, &self.head.method);
         inspection.about(Buffer::HttpHost, self.host.as_bytes());
-        inspection.about(Buffer::HttpUri, self.uri.as_bytes());
+        // Of a tunnel nothing is known but where it leads.
+        let uri = if self.method == Method::Connect { "/" } else { &self.uri };
+        inspection.about(Buffer::HttpUri, uri.as_bytes());
         if let Some(user_agent) = self.head.fields.get("user-agent") {
             inspection.about(Buffer::HttpUserAgent, user_agent);
         }

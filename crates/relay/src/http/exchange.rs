@@ -448,6 +448,7 @@ impl<'s> Exchange<'s> {
             false => hold_plan(&session.client.gate.settings),
         };
         let mut inspection = session.inspect.begin(&about, group, Root::File, plan);
+        self.asked.tell(&mut inspection);
         inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
         if head.status == 206 {
             inspection.incomplete(Reason::Partial);

@@ -38,3 +38,6 @@ async fn accept_tls(accepted: &mut Accepted) -> io::Result<()> {
     let patience = accepted.gate.settings.timeouts.handshake;
     timeout(patience, accepted.stream.start_tls_accept(config)).await?
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,60 +4,12 @@
 use crate::server::{self, Running};
 use crate::settings::{Listener, NextHop, Settings, Speaks, Timeouts};
 use crate::shared::Shared;
+use crate::testing::Words;
 use lockgate_inspect::{Generation, Policy};
-use lockgate_model::{
-    Buffer, BufferSet, Class, Database, Engine, Flow, FlowState, Hit, Part, PartId, Scanner, Sink,
-    Transaction, Want,
-};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-const WORD: &[u8] = b"WORM";
-
-/// Finds [`WORD`] in decoded data; a word cut in two is not looked for.
-struct Words;
-
-impl Database for Words {
-    fn engine(&self) -> Engine {
-        Engine::Antivirus
-    }
-
-    fn wants(&self) -> BufferSet {
-        BufferSet::EMPTY.with(Buffer::FileData)
-    }
-
-    fn open_flow(self: Arc<Self>, _: &Flow) -> Box<dyn FlowState> {
-        Box::new(Words)
-    }
-}
-
-impl FlowState for Words {
-    fn open(&mut self, _: &Transaction) -> Box<dyn Scanner> {
-        Box::new(Words)
-    }
-}
-
-impl Scanner for Words {
-    fn open(&mut self, _: &Part) -> Want {
-        Want::More
-    }
-
-    fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
-        if chunk.windows(WORD.len()).any(|window| window == WORD) {
-            let (rule, name) = ("test:1".into(), "Test.Worm".into());
-            sink.hit(Hit { class: Class::Virus, rule, name, part, buffer, offset: None });
-        }
-        Want::More
-    }
-
-    fn end(&mut self, _: PartId, _: Buffer, _: &mut dyn Sink) {}
-
-    fn close(&mut self, _: PartId, _: &mut dyn Sink) {}
-
-    fn finish(&mut self, _: &mut dyn Sink) {}
-}
 
 /// What the server says behind its greeting: a reply to each command, by its start; then, at `QUIT`, it closes.
 type Script = Vec<(&'static str, Vec<u8>)>;
