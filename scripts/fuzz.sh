@@ -36,8 +36,10 @@ sources() {
     smtp_reply) echo $proto/smtp/reply.rs $proto/smtp/capabilities.rs ;;
     pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
     proxy_protocol) echo $proto/proxy_protocol.rs ;;
-    http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ! -name mod.rs ;;
-    http_response) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name request.rs ! -name url.rs ! -name hops.rs ! -name mod.rs ;;
+    http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ;;
+    http_response)
+        for file in body fields framing lines machine refusal response; do echo $proto/http/$file.rs; done
+        ;;
     matcher) echo crates/matcher/src ;;
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;

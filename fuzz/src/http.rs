@@ -52,6 +52,7 @@ impl<H> Read<H> {
             Frame::Trailers(trailers) => self.last().trailers = trailers,
             Frame::End => self.last().end = End::End(quirks.to_vec()),
             Frame::Refused(refusal) => {
+                assert!((400..=505).contains(&refusal.status()) && !refusal.to_string().is_empty());
                 self.refused = Some(refusal);
                 if let Some(message) = self.messages.last_mut().filter(|message| message.end == End::NotYet) {
                     message.end = End::Refused(refusal);
