@@ -163,6 +163,7 @@ To try, in another terminal:
 
   # The same engines on files, and what was loaded.
   {program} scan eicar.com
+  {program} url http://blocked.example/ http://news.example/games
   {program} check
 
 Ctrl-C stops. Your own, with every key: {program} reference --toml > lockgate.toml"#

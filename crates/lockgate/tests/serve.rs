@@ -125,6 +125,20 @@ fn a_reload_takes_what_is_good_and_leaves_what_is_broken() {
     gateway.until("own.ndb: cannot be read");
     assert!(gateway.mail(&eicar()).starts_with("550 5.7.1"));
 
+    // So does a broken web list, or one that includes what is not there.
+    database(&scratch, &eicar());
+    scratch.write("lockgate.toml", format!("{CONFIG}[webfilter]\nlists = [\"bannedsitelist\"]\n"));
+    for (broken, words) in [
+        ("<html>\n", "bannedsitelist: none of its lines"),
+        ("a.example\n.Include<gone>\n", "gone: cannot be read"),
+    ] {
+        scratch.write("bannedsitelist", broken);
+        gateway.signal("HUP");
+        let line = gateway.until("reload failed");
+        assert!(line.contains(words), "{line}");
+        assert!(gateway.mail(&eicar()).starts_with("550 5.7.1"));
+    }
+
     // So does a broken configuration.
     scratch.write("lockgate.toml", format!("{CONFIG}[limits]\ndepth = 3\n"));
     database(&scratch, b"my-own-marker");
@@ -143,7 +157,7 @@ fn a_reload_takes_what_is_good_and_leaves_what_is_broken() {
     assert!(gateway.process.wait().unwrap().success());
     let events = std::fs::read_to_string(scratch.path().join("eve.json")).unwrap();
     let count = |words: &str| events.lines().filter(|line| line.contains(words)).count();
-    assert_eq!((count("\"event_type\":\"verdict\""), count("\"action\":\"refused\"")), (8, 6), "{events}");
+    assert_eq!((count("\"event_type\":\"verdict\""), count("\"action\":\"refused\"")), (10, 8), "{events}");
 }
 
 #[test]

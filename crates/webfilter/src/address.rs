@@ -89,16 +89,15 @@ fn ip_of(host: &str) -> Option<IpAddr> {
 
 /// A host's name without port, brackets and last dots, in lower case.
 pub(crate) fn host_of(text: &str) -> String {
-    let text = text.trim();
-    let host = match text.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        // Two colons and more are an IPv6 address.
-        None => match text.split_once(':') {
-            Some((host, port)) if !port.contains(':') => host,
-            _ => text,
-        },
+    // Whatever is wrong with it, what comes out is in its final form: nothing would be left to take off it.
+    let is_around = |c: char| c.is_whitespace() || matches!(c, '[' | ']');
+    let text = text.trim_start_matches(is_around).split(']').next().unwrap_or_default();
+    // Two colons and more are an IPv6 address.
+    let host = match text.split_once(':') {
+        Some((host, port)) if !port.contains(':') => host,
+        _ => text,
     };
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let host = host.trim_end_matches(|c: char| is_around(c) || c == '.').to_ascii_lowercase();
     match ip_of(&host) {
         Some(ip) => ip.to_string(),
         None => host,
@@ -174,6 +173,8 @@ mod tests {
             ("example.org/../../x/", "example.org", "/x/"),
             ("example.org/100%/%zz%4", "example.org", "/100%/%zz%4"),
             ("http://[2001:DB8::1]:80/x", "2001:db8::1", "/x"),
+            ("[[2001:db8::1/x", "2001:db8::1", "/x"),
+            ("[ 192.0.2.1:80. ./", "192.0.2.1", "/"),
             ("http://[::ffff:192.0.2.1]/", "192.0.2.1", "/"),
         ] {
             let address = Address::parse(url).unwrap();

@@ -46,16 +46,25 @@ pub(crate) struct Table {
 }
 
 const REST_BITS: u32 = 48;
+/// How many lines of one list are kept that list the same.
+const SAME_MAX: u32 = 4;
 
 impl Table {
-    /// Sorts and packs. What is listed twice in one list stands once in it, by its first line.
+    /// Sorts and packs. What is listed again and again in one list stands in it by its first few lines.
     pub fn new(mut drafts: Vec<Draft>) -> Self {
         drafts.sort_unstable();
-        drafts.dedup_by_key(|draft| (draft.hash, draft.list));
+        drafts.dedup();
+        let mut last = (0, Entry::MARK, 0);
+        drafts.retain(|draft| {
+            let (hash, list, count) = last;
+            let count = if (hash, list) == (draft.hash, draft.list) { count + 1 } else { 1 };
+            last = (draft.hash, draft.list, count);
+            count <= SAME_MAX
+        });
         Self::packed(&drafts)
     }
 
-    /// The same, but keeps what is listed twice in one list.
+    /// The same, but keeps all.
     pub fn keeping_all(mut drafts: Vec<Draft>) -> Self {
         drafts.sort_unstable();
         Self::packed(&drafts)
@@ -133,7 +142,9 @@ mod tests {
         let draft = |list, line| Draft { hash: 42 << 40, list, line };
         let table = Table::new(vec![draft(3, 1), draft(1, 9), draft(1, 4), draft(2, 5)]);
         let found: Vec<_> = table.find(42 << 40).map(|entry| (entry.list, entry.line)).collect();
-        assert_eq!(found, [(1, 4), (2, 5), (3, 1)]);
+        assert_eq!(found, [(1, 4), (1, 9), (2, 5), (3, 1)]);
+        let table = Table::new((0..1000).map(|line| draft(1, line)).collect());
+        assert_eq!(table.len(), SAME_MAX as usize);
     }
 
     #[test]
