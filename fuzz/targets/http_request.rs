@@ -56,7 +56,9 @@ fn written(read_once: &Read<RequestHead>, form: Form) {
         let mut bytes = Vec::new();
         write_request(head, form, message.framing, &mut bytes);
         write_body(message, &mut bytes);
-        let again = read(Disposition::Strict, Limits::default(), [bytes.as_slice()]);
+        // The absolute form names the host in the line too: that may not fit where the other did.
+        let wide = Limits { start_line_bytes_max: 64 << 10, head_bytes_max: 256 << 10, ..Limits::default() };
+        let again = read(Disposition::Strict, wide, [bytes.as_slice()]);
         let [same] = again.messages.as_slice() else { panic!("{:?}", bytes.escape_ascii().to_string()) };
         assert!(matches!(&same.end, End::End(quirks) if quirks.is_empty()), "{same:?}");
         assert_eq!(
