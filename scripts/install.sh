@@ -16,7 +16,8 @@ for group in "$@"; do
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
         nginx-light curl nftables iproute2 openssl bzip2 gzip mount util-linux procps" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
-    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server bzip2 procps linux-perf" ;;
+    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 procps
+        linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
     fuzz) packages="$packages g++ bzip2 zip tar gzip" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, bench, fuzz" >&2; exit 2 ;;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A running `lockgate serve`; it stops when it is dropped.
 pub struct Gateway {
-    /// Where it takes mail.
+    /// Where it takes mail, or requests.
     pub address: SocketAddr,
     /// Its process.
     pub pid: u32,
@@ -35,6 +35,21 @@ impl Gateway {
              next_hop_connections_max = 100000\n[antivirus]\ndatabases = [\"{}\"]\n{tables}\n",
             directory.join("bench.ndb").display()
         );
+        Self::launch(directory, address, &configuration)
+    }
+
+    /// Starts it as a web proxy; `tables` say what it looks for.
+    pub fn start_web(directory: &Path, address: SocketAddr, tables: &str) -> std::io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        // Events go to a file, as the peers' access logs do.
+        let configuration = format!(
+            "[events]\neve = \"{}\"\n[[listen]]\nname = \"bench\"\nprotocol = \"http\"\naddress = \"{address}\"\n{tables}",
+            directory.join("eve.json").display()
+        );
+        Self::launch(directory, address, &configuration)
+    }
+
+    fn launch(directory: &Path, address: SocketAddr, configuration: &str) -> std::io::Result<Self> {
         let path = directory.join("lockgate.toml");
         fs::write(&path, configuration)?;
         let log = fs::File::create(directory.join("lockgate.log"))?;

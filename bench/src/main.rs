@@ -10,11 +10,14 @@ mod report;
 mod scenario;
 mod sink;
 mod splice;
+mod web_load;
+mod web_origin;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 5] = ["components", "mail-speed", "mail-memory", "mail-bombs", "mail-profile"];
+const SCENARIOS: [&str; 6] =
+    ["components", "mail-speed", "mail-memory", "mail-bombs", "mail-profile", "web-speed"];
 
 fn main() -> ExitCode {
     match run() {
@@ -35,6 +38,13 @@ fn run() -> std::io::Result<()> {
             |text: &str| text.parse().map_err(|_| std::io::Error::other(format!("{text:?} is no address")));
         return splice::run(parse(address)?, parse(next_hop)?);
     }
+    if let [role, address] = arguments.as_slice()
+        && role == "origin"
+    {
+        let address =
+            address.parse().map_err(|_| std::io::Error::other(format!("{address:?} is no address")))?;
+        return web_origin::run(address);
+    }
     let directory =
         PathBuf::from(std::env::var_os("BENCH_OUT").unwrap_or_else(|| "/tmp/lockgate-bench".into()));
     std::fs::create_dir_all(&directory)?;
@@ -50,6 +60,7 @@ fn run() -> std::io::Result<()> {
             "mail-memory" => scenario::mail_memory::run(&directory)?,
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,
             "mail-profile" => scenario::mail_profile::run(&directory)?,
+            "web-speed" => scenario::web_speed::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

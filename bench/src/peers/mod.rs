@@ -3,12 +3,14 @@
 //! What is not stock, and why: clamd's cache of clean files is off (the load sends one mail many times, and a cache would
 //! hide the scan); name look-ups are off (there is no name server here); Postfix's connection cache is off towards
 //! amavisd (an idle cached connection holds one of its children); rspamd runs local tests only, its own cache of virus
-//! results off for the same reason as clamd's.
+//! results off for the same reason as clamd's. The web's peers are [`squid`] and [`e2guardian`].
 
 mod amavis;
-mod clamd;
+pub mod clamd;
+pub mod e2guardian;
 mod postfix;
 mod rspamd;
+pub mod squid;
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -5,3 +5,4 @@ pub mod mail_bombs;
 pub mod mail_memory;
 pub mod mail_profile;
 pub mod mail_speed;
+pub mod web_speed;

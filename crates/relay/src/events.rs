@@ -147,6 +147,8 @@ fn open_sink(to: &EventsTo) -> io::Result<Sink> {
 
 /// How much is gathered before it is written; what waits longer is written when the queue is empty.
 const BATCH_BYTES: usize = 64 << 10;
+/// How long the first line waits for others to be written with it: short beside `waiting_max` lines of any load.
+const GATHERED_FOR: Duration = Duration::from_millis(2);
 
 /// The writer thread.
 struct Writer {
@@ -169,6 +171,8 @@ impl Writer {
     fn run(mut self, messages: &Receiver<Message>) {
         while let Ok(first) = messages.recv() {
             self.take(first);
+            // Under load each line would wake this thread, at the cost of those who send it, and be a write of its own.
+            std::thread::sleep(GATHERED_FOR);
             while let Ok(next) = messages.try_recv() {
                 self.take(next);
             }

@@ -1,0 +1,251 @@
+//! Pages per second, latency and processor time: the gateway, a bare relay, and today's proxies, between the same clients
+//! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client.
+
+use crate::gateway::Gateway;
+use crate::mail::{self, Random};
+use crate::peers::e2guardian::{self, Phrases};
+use crate::peers::{await_port, clamd, local, squid, stop};
+use crate::process::exact_processor_ms;
+use crate::report::Table;
+use crate::scenario::mail_speed::SIGNATURES;
+use crate::web_load;
+use crate::web_origin::PAGES;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const CLIENTS: usize = 80;
+/// Sites that are banned beside those of the lists.
+const SITES: usize = 637_941;
+/// How often each candidate is measured; the median counts.
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_millis(1500);
+
+const ORIGIN: &str = "origin, direct";
+const RELAY: &str = "bare relay";
+const LOCKGATE: &str = "lockgate";
+const ENGINES_OFF: &str = "lockgate, engines off";
+const SQUID: &str = "squid";
+const E2GUARDIAN: &str = "e2guardian + clamd";
+const E2GUARDIAN_BARE: &str = "e2guardian + clamd, no phrases";
+
+/// Runs it and prints the tables.
+pub fn run(directory: &Path) -> std::io::Result<()> {
+    let mut field = Field::open(&directory.join("web"))?;
+    println!(
+        "\nWhat each does: {LOCKGATE}: {SIGNATURES} signatures, and the lists of e2guardian as Debian ships them with {SITES} \
+         sites more (phrases are not searched for yet); {ENGINES_OFF}: no signatures, no lists; {SQUID}: no cache, no lists, \
+         one process; {E2GUARDIAN}: the same lists and signatures, and the phrase lists that it ships; {E2GUARDIAN_BARE}: \
+         the same with weightedphrasemode 0. All write a log. Client and origin share the machine's cores with them."
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    for bytes in PAGES {
+        let local_set = tokio::task::LocalSet::new();
+        let figures = local_set.block_on(&runtime, field.compare(bytes))?;
+        let mut table = Table::new(
+            &format!("page of {} KB, {CLIENTS} connections", bytes >> 10),
+            &["candidate", "pages/s", "p50 ms", "processor ms/page", "pages/connection"],
+        );
+        for (candidate, figure) in field.candidates.iter().zip(&figures) {
+            table.row(candidate.name, &figure.cells());
+        }
+        table.print();
+        field.ratios(bytes, &figures);
+    }
+    Ok(())
+}
+
+/// One that is measured.
+struct Candidate {
+    name: &'static str,
+    address: SocketAddr,
+    /// The processes whose time it costs.
+    pids: Vec<u32>,
+}
+
+/// All of them, running; they stop when it is dropped.
+struct Field {
+    origin: SocketAddr,
+    candidates: Vec<Candidate>,
+    _children: Children,
+    _gateways: [Gateway; 2],
+}
+
+/// What one candidate needed for one kind of page.
+#[derive(Clone, Debug)]
+struct Figure {
+    rate: f64,
+    latency_ms: f64,
+    processor_ms: f64,
+    pages_per_connection: f64,
+}
+
+impl Field {
+    fn open(directory: &Path) -> std::io::Result<Self> {
+        let lists = e2guardian::copy_lists(&directory.join("lists"), &banned_sites())?;
+        let signatures = mail::random_signatures(SIGNATURES);
+        let (origin, relay, clamd) = (local(28080), local(28081), local(28310));
+        // Whatever fails below, what runs by then is stopped.
+        let mut running = Children(Vec::new());
+        let children = &mut running.0;
+        children.push(role(&["origin", &origin.to_string()], origin)?);
+        children.push(role(&["relay", &relay.to_string(), &origin.to_string()], relay)?);
+        let [full, off, squid, e2g, bare] = [28082, 28083, 28084, 28085, 28086].map(local);
+        let database = directory.join("bench.ndb");
+        std::fs::write(&database, &signatures)?;
+        let none = directory.join("none.ndb");
+        std::fs::write(&none, "")?;
+        let tables = |databases: &str, lists: &str| {
+            format!("[antivirus]\ndatabases = [{databases}]\n[webfilter]\nlists = [{lists}]\n")
+        };
+        let gateways = [
+            Gateway::start_web(
+                &directory.join("full"),
+                full,
+                &tables(&format!("{database:?}"), &format!("{lists:?}")),
+            )?,
+            Gateway::start_web(&directory.join("off"), off, &tables(&format!("{none:?}"), ""))?,
+        ];
+        children.push(squid::start(&directory.join("squid"), squid)?);
+        let home = directory.join("clamd");
+        children.push(clamd::start(&home, &signatures, clamd)?);
+        let socket = home.join("socket");
+        let start = |name, address, phrases| {
+            e2guardian::start(&directory.join(name), address, &lists, &socket, phrases)
+        };
+        children.push(start("e2guardian", e2g, Phrases::Shipped)?);
+        children.push(start("e2guardian-bare", bare, Phrases::Off)?);
+        let pids: Vec<u32> = children.iter().map(Child::id).collect();
+        let candidate = |name, address, pids: &[u32]| Candidate { name, address, pids: pids.to_vec() };
+        let candidates = vec![
+            candidate(ORIGIN, origin, &pids[..1]),
+            candidate(RELAY, relay, &pids[1..2]),
+            candidate(LOCKGATE, full, &[gateways[0].pid]),
+            candidate(ENGINES_OFF, off, &[gateways[1].pid]),
+            candidate(SQUID, squid, &pids[2..3]),
+            candidate(E2GUARDIAN, e2g, &pids[3..5]),
+            candidate(E2GUARDIAN_BARE, bare, &[pids[3], pids[5]]),
+        ];
+        Ok(Self { origin, candidates, _children: running, _gateways: gateways })
+    }
+
+    /// The median of each candidate's rounds, which take turns.
+    async fn compare(&mut self, bytes: usize) -> std::io::Result<Vec<Figure>> {
+        let mut rounds = vec![Vec::new(); self.candidates.len()];
+        for round in 0..=ROUNDS {
+            for (candidate, figures) in self.candidates.iter().zip(&mut rounds) {
+                let figure = self.round(candidate, bytes).await?;
+                // The first round warms up.
+                if round > 0 {
+                    figures.push(figure);
+                }
+            }
+        }
+        Ok(rounds.into_iter().map(median).collect())
+    }
+
+    async fn round(&self, candidate: &Candidate, bytes: usize) -> std::io::Result<Figure> {
+        let processor = || candidate.pids.iter().map(|pid| exact_processor_ms(*pid)).sum::<f64>();
+        let url = format!("http://{}/{bytes}", self.origin);
+        let before = processor();
+        let outcome = web_load::run(candidate.address, &url, bytes, CLIENTS, ROUND).await;
+        let pages = outcome.latencies.len();
+        if let Some(error) = outcome.errors.first() {
+            let what =
+                format!("{} of {pages} pages failed at {}: {error}", outcome.errors.len(), candidate.name);
+            if pages == 0 {
+                return Err(std::io::Error::other(what));
+            }
+            eprintln!("{what}");
+        }
+        Ok(Figure {
+            rate: outcome.rate(),
+            latency_ms: outcome.latency_ms(),
+            processor_ms: (processor() - before) / pages as f64,
+            pages_per_connection: pages as f64 / outcome.connections.max(1) as f64,
+        })
+    }
+
+    /// The ratios that are asked for, each beside what was seen.
+    fn ratios(&self, bytes: usize, figures: &[Figure]) {
+        let of = |name: &str| {
+            let at = self.candidates.iter().position(|candidate| candidate.name == name);
+            &figures[at.expect("every name is a candidate's")]
+        };
+        let mut table =
+            Table::new(&format!("page of {} KB: ratios", bytes >> 10), &["ratio", "asked", "seen"]);
+        let (rate, time, squid) =
+            if bytes == PAGES[0] { (">= 8", "<= 0.04", "<= 0.6") } else { (">= 40", "<= 0.01", "<= 0.4") };
+        let (ours, off) = (of(LOCKGATE), of(ENGINES_OFF));
+        let mut row = |what: &str, asked: &str, seen: f64| {
+            table.row(what, &[asked.to_owned(), format!("{seen:.3}")]);
+        };
+        row("pages/s over e2guardian's", rate, ours.rate / of(E2GUARDIAN).rate);
+        row("processor time over e2guardian's", time, ours.processor_ms / of(E2GUARDIAN).processor_ms);
+        let bare = of(E2GUARDIAN_BARE);
+        row("pages/s over e2guardian's without phrases", "-", ours.rate / bare.rate);
+        row("processor time over the same", "-", ours.processor_ms / bare.processor_ms);
+        row("pages/s over engines off", ">= 0.5", ours.rate / off.rate);
+        row("engines off: processor time over Squid's", squid, off.processor_ms / of(SQUID).processor_ms);
+        row(
+            "engines off: processor time over the bare relay's",
+            "-",
+            off.processor_ms / of(RELAY).processor_ms,
+        );
+        table.print();
+    }
+}
+
+/// Processes that stop when they are dropped.
+struct Children(Vec<Child>);
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        self.0.iter_mut().rev().for_each(stop);
+    }
+}
+
+/// This program in another role, in a process of its own.
+fn role(arguments: &[&str], address: SocketAddr) -> std::io::Result<Child> {
+    let child = Command::new(std::env::current_exe()?).args(arguments).stdin(Stdio::null()).spawn()?;
+    await_port(address, Duration::from_secs(10))?;
+    Ok(child)
+}
+
+/// As many names of sites as a large collection of lists has.
+fn banned_sites() -> String {
+    let mut random = Random::new(SITES as u64);
+    let mut text = String::new();
+    for _ in 0..SITES {
+        let _ = writeln!(text, "{:016x}.example", random.number());
+    }
+    text
+}
+
+/// Each figure's own median.
+fn median(figures: Vec<Figure>) -> Figure {
+    let middle = |part: fn(&Figure) -> f64| {
+        let mut parts: Vec<f64> = figures.iter().map(part).collect();
+        parts.sort_by(f64::total_cmp);
+        parts.get(parts.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    Figure {
+        rate: middle(|figure| figure.rate),
+        latency_ms: middle(|figure| figure.latency_ms),
+        processor_ms: middle(|figure| figure.processor_ms),
+        pages_per_connection: middle(|figure| figure.pages_per_connection),
+    }
+}
+
+impl Figure {
+    fn cells(&self) -> [String; 4] {
+        [
+            format!("{:.0}", self.rate),
+            format!("{:.1}", self.latency_ms),
+            format!("{:.3}", self.processor_ms),
+            format!("{:.0}", self.pages_per_connection),
+        ]
+    }
+}
