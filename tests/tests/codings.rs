@@ -9,7 +9,7 @@ use std::process::Command;
 type Code = fn(&[u8]) -> Vec<u8>;
 
 /// The codings by name.
-const CODINGS: [(&str, Code); 3] = [("gzip", gzip), ("deflate", zlib), ("deflate", deflate)];
+const CODINGS: [(&str, Code); 4] = [("gzip", gzip), ("deflate", zlib), ("deflate", deflate), ("br", brotli)];
 
 fn gzip(content: &[u8]) -> Vec<u8> {
     let directory = Directory::new("gzip");
@@ -32,6 +32,19 @@ fn zlib(content: &[u8]) -> Vec<u8> {
         high = (high + low) % 65_521;
     }
     [&[0x78, 0x9c][..], &deflate(content), &(high << 16 | low).to_be_bytes()].concat()
+}
+
+/// Brotli (RFC 7932) in blocks that are not compressed: a window of 64 KiB, then length and content of each.
+fn brotli(content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (index, block) in content.chunks(1 << 16).enumerate() {
+        let head = (block.len() as u32 - 1) << 3 | 1 << 19;
+        // The first byte's lowest bit is the window's.
+        out.extend_from_slice(&if index == 0 { head << 1 } else { head }.to_le_bytes()[..3]);
+        out.extend_from_slice(block);
+    }
+    out.push(if content.is_empty() { 6 } else { 3 });
+    out
 }
 
 /// The address of a response with this content, which says that it is coded so.

@@ -1,5 +1,6 @@
 //! One stream compressed in one way. Rule: a codec gives one child and knows nothing of archives.
 
+pub mod brotli;
 pub mod bzip2;
 pub mod deflate;
 pub mod gzip;

@@ -6,8 +6,8 @@
 //! two readings contradict each other. No honest server sends that, so it is told as something that cannot be inspected
 //! rather than decoded in both ways.
 
-use crate::codec::deflate;
 use crate::codec::gzip::GzipDecoder;
+use crate::codec::{brotli, deflate};
 use crate::decoder::{Decoder, Event, Means, More, Step};
 use lockgate_model::filetype::Kind;
 use lockgate_model::{FileType, Reason};
@@ -19,11 +19,13 @@ pub enum Coding {
     Gzip,
     /// `deflate`: zlib's format, or raw.
     Deflate,
+    /// `br`.
+    Brotli,
 }
 
 impl Coding {
     /// All of them, the best to ask for first.
-    pub const ALL: [Self; 2] = [Self::Gzip, Self::Deflate];
+    pub const ALL: [Self; 3] = [Self::Gzip, Self::Deflate, Self::Brotli];
 
     /// By name, in any case.
     pub fn named(name: &[u8]) -> Option<Self> {
@@ -37,6 +39,7 @@ impl Coding {
         match self {
             Self::Gzip => "gzip",
             Self::Deflate => "deflate",
+            Self::Brotli => "br",
         }
     }
 }
@@ -46,10 +49,11 @@ impl Coding {
 /// # Errors
 ///
 /// None yet: it is part of the signature as it is of [`open`](crate::open()).
-pub fn open_coding(coding: Coding, _means: &Means) -> Result<Box<dyn Decoder>, Reason> {
+pub fn open_coding(coding: Coding, means: &Means) -> Result<Box<dyn Decoder>, Reason> {
     Ok(match coding {
         Coding::Gzip => Box::new(GzipDecoder::new()),
         Coding::Deflate => Box::new(deflate::decoder()),
+        Coding::Brotli => Box::new(brotli::decoder(&means.pool)),
     })
 }
 

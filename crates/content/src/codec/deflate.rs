@@ -24,7 +24,7 @@ pub struct Deflate {
 
 /// Awaits a stream.
 pub fn decoder() -> StreamDecoder<Deflate> {
-    StreamDecoder::new(Deflate::default)
+    StreamDecoder::new(Box::new(Deflate::default))
 }
 
 impl Deflate {

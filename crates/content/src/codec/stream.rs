@@ -17,6 +17,11 @@ pub trait Undo: Send {
         false
     }
 
+    /// As [`Decoder::worked_nanos`].
+    fn worked_nanos(&self) -> u64 {
+        0
+    }
+
     /// As [`Decoder::nanos_per_kib`].
     fn nanos_per_kib(&self) -> u32;
 
@@ -39,18 +44,18 @@ enum Expect {
 /// One stream on its way.
 pub struct StreamDecoder<U> {
     undo: Option<U>,
-    begin: fn() -> U,
+    begin: Box<dyn Fn() -> U + Send>,
     expect: Expect,
 }
 
 impl<U: Undo> StreamDecoder<U> {
     /// Awaits the first byte; nothing is held before it, and nothing behind the end.
-    pub fn new(begin: fn() -> U) -> Self {
+    pub fn new(begin: Box<dyn Fn() -> U + Send>) -> Self {
         Self { undo: None, begin, expect: Expect::First }
     }
 
     fn stream(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
-        let undo = self.undo.get_or_insert_with(self.begin);
+        let undo = self.undo.get_or_insert_with(&self.begin);
         if input.is_empty() && !undo.owes(more) {
             return match more {
                 More::Follows => Step::new(0, Event::NeedInput),
@@ -99,5 +104,9 @@ impl<U: Undo> Decoder for StreamDecoder<U> {
 
     fn nanos_per_kib(&self) -> u32 {
         self.undo.as_ref().map_or(0, Undo::nanos_per_kib)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        self.undo.as_ref().map_or(0, Undo::worked_nanos)
     }
 }

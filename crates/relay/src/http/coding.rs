@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn what_the_client_takes_and_we_decode_is_asked_for() {
         let cases = [
-            ("gzip, deflate", "gzip, deflate"),
+            ("gzip, deflate, br, zstd", "gzip, deflate, br"),
             ("zstd;q=1.0, GZIP;q=0.5, Deflate", "gzip;q=0.5, deflate"),
             ("x-gzip, gzip", "gzip"),
             ("gzip;q=0", "identity"),
