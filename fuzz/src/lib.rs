@@ -3,7 +3,7 @@
 pub mod http;
 
 use lockgate_content::trace::{Said, trace};
-use lockgate_content::{Means, open};
+use lockgate_content::{Coding, Decoder, Means, open, open_coding};
 use lockgate_model::{FileType, Pool};
 
 /// The input's first eight bytes say how the rest is cut: seeds, and what the fuzzer makes of them, stay readable.
@@ -38,16 +38,24 @@ pub fn means() -> Means {
 
 /// A decoder says the same of an input whole and in pieces.
 pub fn decode(file_type: FileType, input: &[u8]) {
+    compare(input, |means| open(file_type, means).expect("it is supported").expect("it holds parts"));
+}
+
+/// A content coding's decoder says the same of an input whole and in pieces.
+pub fn undo(coding: Coding, input: &[u8]) {
+    compare(input, |means| open_coding(coding, means).expect("it is supported"));
+}
+
+fn compare(input: &[u8], open: impl Fn(&Means) -> Box<dyn Decoder>) {
     let Some((content, pieces)) = cut(input) else { return };
     let means = means();
-    let whole = said(file_type, &means, [content]);
-    let cut = said(file_type, &means, pieces);
+    let whole = said(open(&means), [content]);
+    let cut = said(open(&means), pieces);
     assert_eq!(whole, cut);
     assert_eq!(means.pool.bytes_taken(), 0, "what was held has been given back");
 }
 
-fn said<'a>(file_type: FileType, means: &Means, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
-    let mut decoder = open(file_type, means).expect("it is supported").expect("it holds parts");
+fn said<'a>(mut decoder: Box<dyn Decoder>, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     trace(&mut *decoder, chunks)
 }
 

@@ -8,6 +8,7 @@ pub mod gateway;
 pub mod mail;
 pub mod namespace;
 pub mod nginx;
+pub mod origin;
 pub mod postfix;
 pub mod process;
 pub mod sink;

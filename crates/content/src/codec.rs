@@ -1,8 +1,11 @@
 //! One stream compressed in one way. Rule: a codec gives one child and knows nothing of archives.
 
+pub mod brotli;
 pub mod bzip2;
+pub mod deflate;
 pub mod gzip;
 pub mod inflate;
+pub mod stream;
 pub mod unpacker;
 
 use lockgate_model::Reason;

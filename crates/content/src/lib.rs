@@ -4,6 +4,7 @@
 
 pub mod archive;
 pub mod codec;
+pub mod coding;
 pub mod decoder;
 mod field;
 pub mod filetype;
@@ -13,5 +14,6 @@ pub mod open;
 mod samples;
 pub mod trace;
 
+pub use coding::{Coding, open_coded, open_coding};
 pub use decoder::{Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};
 pub use open::open;

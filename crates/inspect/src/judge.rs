@@ -98,6 +98,20 @@ impl Judge {
         });
     }
 
+    /// A content coding cannot be undone, or not alone.
+    pub fn miscoded(&mut self, path: &Arc<str>, reason: Reason) {
+        let finding = Finding {
+            engine: Engine::Content,
+            class: Class::Anomaly,
+            rule: "coding".into(),
+            name: miscoding(reason).into(),
+            part: Arc::clone(path),
+            buffer: Buffer::FileData,
+            offset: None,
+        };
+        self.keep(finding, self.group.on_miscoding());
+    }
+
     /// Something could not be inspected.
     pub fn incomplete(&mut self, path: &Arc<str>, reason: Reason) {
         let verdict = self.group.on_incomplete(reason);
@@ -146,6 +160,16 @@ impl Judge {
             self.so_far.deciding = Some(FINDINGS_MAX - 1);
         }
         self.deciding_verdict = self.deciding_verdict.max(verdict);
+    }
+}
+
+/// What is wrong with a content coding, for people.
+fn miscoding(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Damaged => "a damaged content coding",
+        Reason::Truncated => "a content coding cut short",
+        Reason::Unsupported => "content that is something else without its coding",
+        _ => "a content coding that cannot be undone",
     }
 }
 

@@ -8,19 +8,23 @@ use crate::judge::Judge;
 use crate::panel::{Listening, Panel};
 use crate::scratch::Scratch;
 use lockgate_content::filetype::Sniffer;
-use lockgate_content::{Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};
-use lockgate_model::{Budget, Buffer, FileType, Part, PartId};
+use lockgate_content::{Coding, Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};
+use lockgate_model::{Budget, Buffer, FileType, Part, PartId, Reason};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 const _: () = assert!(crate::scratch::SCRATCH_BYTES >= SCRATCH_BYTES_MIN);
 
 /// What the content as a whole is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
     /// A mail, whatever its first bytes look like.
     Mail,
     /// A file of any type: its first bytes decide.
     File,
+    /// A file in these content codings, the outermost first. Where a coding cannot be undone, or the coded bytes would be
+    /// something else to a client that does not undo it, the content is refused.
+    Coded(Vec<Coding>),
 }
 
 /// Whether a run came to its end.
@@ -54,6 +58,8 @@ const LABEL_BYTES_MAX: usize = 255;
 #[derive(Debug)]
 pub struct Layers {
     stack: Vec<Layer>,
+    /// How the parts at the first levels are coded.
+    codings: Vec<Coding>,
     budget: Budget,
     means: Means,
     panel: Panel,
@@ -176,6 +182,7 @@ impl Layers {
         };
         let mut layers = Self {
             stack: Vec::with_capacity(4),
+            codings: Vec::new(),
             budget,
             means,
             panel,
@@ -188,8 +195,10 @@ impl Layers {
             is_exhausted: false,
         };
         layers.stack.push(Layer::new(part, Reading::Sniffing(Box::default())));
-        if root == Root::Mail {
-            layers.settle(0, FileType::Mail, judge);
+        match root {
+            Root::Mail => layers.settle(0, FileType::Mail, judge),
+            Root::File => {}
+            Root::Coded(codings) => layers.codings = codings,
         }
         layers
     }
@@ -328,10 +337,10 @@ impl Layers {
             }
             Event::Close => self.end_child(level),
             Event::Broken(reason) => {
-                judge.incomplete(self.path_below(level), reason);
+                self.incomplete(level, self.path_below(level), reason, judge);
                 self.end_child(level);
             }
-            Event::Incomplete(reason) => judge.incomplete(self.path_below(level), reason),
+            Event::Incomplete(reason) => self.incomplete(level, self.path_below(level), reason, judge),
             Event::Anomaly(words) => judge.anomaly(words, self.path_below(level)),
             Event::End => {
                 self.end_child(level);
@@ -400,17 +409,32 @@ impl Layers {
         layer.part.detected = file_type;
         judge.meet(&layer.part);
         layer.listening = self.panel.open(&layer.part);
-        layer.reading = match lockgate_content::open(file_type, &self.means) {
-            Ok(Some(decoder)) => Reading::Decoding(decoder),
-            Ok(None) => Reading::Leaf,
-            Err(reason) => {
-                judge.incomplete(&layer.part.path, reason);
-                Reading::Leaf
-            }
+        let opened = match self.codings.get(level) {
+            // Of nothing no coding needs to be undone: the answer to HEAD has none.
+            Some(_) if layer.prefix.is_empty() && layer.is_ended => Ok(None),
+            Some(coding) => lockgate_content::open_coded(*coding, file_type, &self.means).map(Some),
+            None => lockgate_content::open(file_type, &self.means),
         };
+        let (reading, problem) = match opened {
+            Ok(Some(decoder)) => (Reading::Decoding(decoder), None),
+            Ok(None) => (Reading::Leaf, None),
+            Err(reason) => (Reading::Leaf, Some(reason)),
+        };
+        layer.reading = reading;
         let prefix = Region { source: Source::Prefix(level), start: 0, end: layer.prefix.len() };
+        if let Some(reason) = problem {
+            self.incomplete(level, &self.stack[level].part.path, reason, judge);
+        }
         if !prefix.is_empty() {
             self.show(level, prefix, &[], judge);
+        }
+    }
+
+    /// A decoder could not read all of its part: where it undoes a content coding, nobody can say what the client reads.
+    fn incomplete(&self, level: usize, path: &Arc<str>, reason: Reason, judge: &mut Judge) {
+        match self.codings.get(level) {
+            Some(_) if !reason.is_ours() => judge.miscoded(path, reason),
+            _ => judge.incomplete(path, reason),
         }
     }
 
@@ -431,14 +455,18 @@ impl Layers {
             id: PartId(self.parts_named),
             parent: Some(parent.id),
             depth: parent.depth + 1,
-            path: child_path(parent, &entry).into(),
+            path: match level.cmp(&self.codings.len()) {
+                Ordering::Less => Arc::clone(&parent.path), // The same content, its coding undone.
+                Ordering::Equal => child_path(None, &entry).into(),
+                Ordering::Greater => child_path(Some(parent), &entry).into(),
+            },
             name: entry.name.map(Into::into),
             declared: entry.declared.map(Into::into),
             detected: FileType::Data,
         };
         self.parts_named = self.parts_named.saturating_add(1);
         if let Err(reason) = self.budget.spend_part(part.depth) {
-            judge.incomplete(&part.path, reason);
+            self.incomplete(level, &part.path, reason, judge);
             self.stack.push(Layer::new(part, Reading::Skipped));
             return;
         }
@@ -542,9 +570,9 @@ fn resolve<'a>(stack: &'a [Layer], region: Region, chunk: &'a [u8]) -> &'a [u8] 
     bytes.get(region.start..region.end).unwrap_or_default()
 }
 
-/// The parent's path, the child's label, and its name where that says more.
-fn child_path(parent: &Part, entry: &Entry) -> String {
-    let mut path = if parent.depth == 0 { String::new() } else { format!("{}/", parent.path) };
+/// The parent's path unless that is the content itself, the child's label, and its name where that says more.
+fn child_path(parent: Option<&Part>, entry: &Entry) -> String {
+    let mut path = parent.map_or_else(String::new, |parent| format!("{}/", parent.path));
     push_label(&mut path, &entry.label);
     if let Some(name) = entry.name.as_deref().filter(|name| *name != entry.label) {
         path.push('/');

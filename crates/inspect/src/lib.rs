@@ -14,5 +14,6 @@ pub mod session;
 pub use hold::{HoldPlan, Released};
 pub use judge::Judgement;
 pub use layers::Root;
+pub use lockgate_content::Coding;
 pub use policy::{Ban, Covers, Group, NamePattern, Policy};
 pub use session::{Generation, Inspection, Pools, Progress, Pushed, Session};

@@ -120,6 +120,13 @@ impl Group {
         self.findings[class as usize]
     }
 
+    /// The action where a content coding cannot be undone, or the content is something else without it. A client that
+    /// undoes it gets an error anyway, and one that does not would read what was not inspected as what it is. No setting
+    /// makes that pass.
+    pub fn on_miscoding(&self) -> Verdict {
+        Verdict::Reject
+    }
+
     /// The action for a reason of `Incomplete`.
     pub fn on_incomplete(&self, reason: Reason) -> Verdict {
         self.incomplete[reason as usize]

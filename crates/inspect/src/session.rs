@@ -240,6 +240,7 @@ impl From<Ran> for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockgate_content::Coding;
     use lockgate_model::{Buffer, Class, Direction, Engine, Finding, Protocol, TransactionId};
 
     fn inspection() -> Inspection {
@@ -247,6 +248,10 @@ mod tests {
     }
 
     fn inspection_by(group: Group, plan: HoldPlan) -> Inspection {
+        inspection_of(Root::File, group, plan)
+    }
+
+    fn inspection_of(root: Root, group: Group, plan: HoldPlan) -> Inspection {
         let generation = Generation {
             number: 1,
             databases: Vec::new(),
@@ -266,7 +271,7 @@ mod tests {
             recipients: Vec::new(),
             name: None,
         };
-        session.begin(&about, Arc::new(group), Root::File, plan)
+        session.begin(&about, Arc::new(group), root, plan)
     }
 
     #[test]
@@ -330,6 +335,53 @@ mod tests {
             while inspection.finish() == Progress::Busy {}
             inspection.release(b"").slices().for_each(|slice| out.extend_from_slice(slice));
             assert!(out == content, "{nanos}");
+        }
+    }
+
+    /// Raw deflate of content in one stored block: the content stands in it as it is.
+    fn stored(content: &[u8]) -> Vec<u8> {
+        let length = (content.len() as u16).to_le_bytes();
+        [&[1, length[0], length[1], !length[0], !length[1]][..], content].concat()
+    }
+
+    #[test]
+    fn coded_content_is_read_in_one_way_or_refused() {
+        let clean = b"clean as can be".repeat(60);
+        let short = |mut stream: Vec<u8>| {
+            stream.pop();
+            stream
+        };
+        let wrong_inside = stored(&[b"\x07", &clean[..]].concat());
+        let cases: [(usize, Vec<u8>, Option<&str>); 10] = [
+            (1, stored(&clean), None),
+            (2, stored(&stored(&clean)), None),
+            (4, stored(&stored(&stored(&stored(&clean)))), None),
+            // What has no content has no coding.
+            (1, Vec::new(), None),
+            (1, b"\x03\0".to_vec(), None),
+            (1, clean.clone(), Some("a damaged content coding")),
+            (2, wrong_inside, Some("a damaged content coding")),
+            (1, short(stored(&clean)), Some("a content coding cut short")),
+            (2, stored(&short(stored(&clean))), Some("a content coding cut short")),
+            (
+                1,
+                [&b"PK\x03\x04"[..], &clean].concat(),
+                Some("content that is something else without its coding"),
+            ),
+        ];
+        for (count, content, expected) in cases {
+            let root = Root::Coded(vec![Coding::Deflate; count]);
+            let plan = HoldPlan::Head { hold_bytes: 1 << 20 };
+            let mut inspection = inspection_of(root, Group::new("g"), plan);
+            for piece in content.chunks(7) {
+                inspection.push(piece);
+            }
+            while inspection.finish() == Progress::Busy {}
+            let judgement = inspection.judgement();
+            assert_eq!(judgement.deciding_finding().map(|found| &*found.name), expected, "{content:x?}");
+            assert!(judgement.findings.iter().all(|found| &*found.part == "."), "{judgement:?}");
+            assert_eq!(inspection.is_refused(), expected.is_some());
+            assert_eq!(inspection.release(b"").is_empty(), expected.is_some() || content.is_empty());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Raw deflate (RFC 1951) in pieces. Rule: no memory before the first compressed byte, none at all within a run.
+//! Deflate (RFC 1951) in pieces, raw or within zlib's wrapping (RFC 1950). Rule: no memory before the first compressed byte, none at all within a run.
 
 use super::{Outcome, Run};
 use lockgate_model::Reason;
@@ -10,9 +10,20 @@ pub const NANOS_PER_KIB: u32 = 1500;
 /// The base-2 logarithm of deflate's window.
 const WINDOW_BITS: u8 = 15;
 
-/// A raw deflate stream on its way. Its state is about 44 KiB, taken when the first byte arrives.
+/// What stands around a deflate stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wrapping {
+    /// Nothing.
+    #[default]
+    Raw,
+    /// A header and a check sum (RFC 1950).
+    Zlib,
+}
+
+/// A deflate stream on its way. Its state is about 44 KiB, taken when the first byte arrives.
 #[derive(Default)]
 pub struct Inflater {
+    wrapping: Wrapping,
     state: Option<Inflate>,
     debt: Debt,
 }
@@ -29,6 +40,11 @@ enum Debt {
 }
 
 impl Inflater {
+    /// Awaits a stream that is wrapped so.
+    pub fn new(wrapping: Wrapping) -> Self {
+        Self { wrapping, ..Self::default() }
+    }
+
     /// Whether there is something to say without further input.
     pub fn owes(&self) -> bool {
         self.debt != Debt::None
@@ -38,13 +54,13 @@ impl Inflater {
     pub fn reset(&mut self) {
         self.debt = Debt::None;
         if let Some(state) = &mut self.state {
-            state.reset(false);
+            state.reset(self.wrapping == Wrapping::Zlib);
         }
     }
 
     /// Gives its memory back.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.wrapping);
     }
 
     /// Inflates until the input is used, the output full, or the stream at its end.
@@ -55,7 +71,8 @@ impl Inflater {
             Debt::Damage => return nothing(Outcome::Failed(Reason::Damaged)),
             Debt::None | Debt::Output => {}
         }
-        let state = self.state.get_or_insert_with(|| Inflate::new(false, WINDOW_BITS));
+        let has_header = self.wrapping == Wrapping::Zlib;
+        let state = self.state.get_or_insert_with(|| Inflate::new(has_header, WINDOW_BITS));
         let (used_before, made_before) = (state.total_in(), state.total_out());
         let outcome = match state.decompress(input, output, InflateFlush::NoFlush) {
             Ok(Status::Ok | Status::BufError) => Outcome::Going,

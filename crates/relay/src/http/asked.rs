@@ -1,9 +1,10 @@
 //! What a request is for: [`Asked`]. Rule: what is inspected, where it goes and what the server is told come from one
 //! reading of it.
 
+use super::coding::{self, Codings};
 use super::page::Page;
 use crate::events;
-use lockgate_inspect::Inspection;
+use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
 use lockgate_proto::http::{
     Fields, Form, Framing, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close, write_request,
@@ -23,6 +24,8 @@ pub struct Asked {
     pub expects_continue: bool,
     /// Whether the client wants the connection to end behind the response.
     pub wants_close: bool,
+    /// What the content is to be inspected as.
+    pub root: Root,
     head: RequestHead,
     user_agent: Option<String>,
     referrer: Option<String>,
@@ -68,6 +71,10 @@ impl Asked {
                 (host, port, b"*".to_vec())
             }
         };
+        let root = match coding::codings(&head.fields) {
+            Codings::Known(root) => root,
+            Codings::Refused(why) => return Err(Page::bad_request(415, format!("the request is {why}"))),
+        };
         let text = |name| head.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
         Ok(Self {
             is_default_port: port == Scheme::Http.port(),
@@ -81,6 +88,7 @@ impl Asked {
             uri: String::from_utf8_lossy(&normal(&uri)).into_owned(),
             host,
             port,
+            root,
             head,
         })
     }
@@ -107,12 +115,12 @@ impl Asked {
     pub fn outgoing(&self, framing: Framing, hostname: &str) -> Vec<u8> {
         let mut head = self.head.clone();
         let fields = &mut head.fields;
-        let takes_gzip = takes_gzip(fields);
+        let accepted = coding::accepted(fields);
         strip_hop_by_hop(fields);
         for name in ["expect", "range", "if-range", "accept-encoding"] {
             fields.remove(name);
         }
-        fields.push(b"Accept-Encoding", if takes_gzip { b"gzip" } else { b"identity" });
+        fields.push(b"Accept-Encoding", accepted.as_bytes());
         let version = if self.version == Version::Http10 { "1.0" } else { "1.1" };
         fields.push(b"Via", format!("{version} {hostname}").as_bytes());
         let mut out = Vec::new();
@@ -160,20 +168,6 @@ fn proxied(fields: &Fields) -> Fields {
     all
 }
 
-/// Whether the client takes gzip: it says so, and not with a quality of nothing (RFC 9110 section 12.5.3).
-fn takes_gzip(fields: &Fields) -> bool {
-    fields.list("accept-encoding").any(|element| {
-        let mut words = element.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-        let coding = words.next().unwrap_or_default();
-        let is_gzip = coding.eq_ignore_ascii_case(b"gzip") || coding.eq_ignore_ascii_case(b"x-gzip");
-        let is_nothing = |word: &[u8]| {
-            let digits = word.strip_prefix(b"q=").or_else(|| word.strip_prefix(b"Q="));
-            digits.is_some_and(|digits| digits.iter().all(|byte| matches!(byte, b'0' | b'.')))
-        };
-        is_gzip && !words.any(is_nothing)
-    })
-}
-
 /// Percent escapes of unreserved characters undone (RFC 3986 section 6.2.2.2): they hide a word from a list.
 fn normal(uri: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(uri.len());
@@ -216,24 +210,6 @@ mod tests {
         ];
         for (uri, expected) in cases {
             assert_eq!(normal(uri.as_bytes()), expected.as_bytes(), "{uri}");
-        }
-    }
-
-    #[test]
-    fn gzip_is_taken_where_it_is_said() {
-        let cases = [
-            ("gzip, br", true),
-            ("br;q=1.0, GZIP;q=0.5", true),
-            ("gzip;q=0", false),
-            ("gzip; q=0.000", false),
-            ("br", false),
-            ("*", false),
-            ("", false),
-        ];
-        for (value, expected) in cases {
-            let mut fields = Fields::new();
-            fields.push(b"Accept-Encoding", value.as_bytes());
-            assert_eq!(takes_gzip(&fields), expected, "{value}");
         }
     }
 }

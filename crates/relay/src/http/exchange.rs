@@ -2,7 +2,7 @@
 //! nothing leaves on either that was not let go.
 
 use super::asked::{Asked, Method};
-use super::coding;
+use super::coding::{self, Codings};
 use super::content::{Content, Outcome, Said};
 use super::origin::Origin;
 use super::page::{About, Page, Way};
@@ -72,7 +72,7 @@ impl<'s> Exchange<'s> {
             name: None,
         };
         let plan = hold_plan(&session.client.gate.settings);
-        let mut inspection = session.inspect.begin(&about, group, Root::File, plan);
+        let mut inspection = session.inspect.begin(&about, group, asked.root.clone(), plan);
         asked.tell(&mut inspection);
         let out = asked.outgoing(framing, &shared.settings.load().hostname);
         let may_repeat =
@@ -387,13 +387,13 @@ impl<'s> Exchange<'s> {
         if head.is_interim() {
             return self.interim(&head);
         }
-        if let Some(coding) = coding::unreadable(&head.fields) {
-            let why = format!("its answer is in a content coding that was not asked for: {coding}");
-            return Err(gateway(502, &why));
-        }
+        let root = match coding::codings(&head.fields) {
+            Codings::Known(root) => root,
+            Codings::Refused(why) => return Err(gateway(502, &format!("its answer is {why}"))),
+        };
         let content_type =
             head.fields.get("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
-        let inspection = self.open_response(&head, content_type.as_deref());
+        let inspection = self.open_response(&head, root, content_type.as_deref());
         let framing = match framing {
             Framing::Chunked | Framing::UntilClose if self.asked.version == Version::Http10 => {
                 Framing::UntilClose
@@ -438,7 +438,7 @@ impl<'s> Exchange<'s> {
         }
     }
 
-    fn open_response(&mut self, head: &ResponseHead, content_type: Option<&str>) -> Inspection {
+    fn open_response(&mut self, head: &ResponseHead, root: Root, content_type: Option<&str>) -> Inspection {
         let session = &mut *self.session;
         let group = Arc::clone(session.inspect.group_for(None));
         let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
@@ -447,14 +447,11 @@ impl<'s> Exchange<'s> {
             true => HoldPlan::Head { hold_bytes: 0 },
             false => hold_plan(&session.client.gate.settings),
         };
-        let mut inspection = session.inspect.begin(&about, group, Root::File, plan);
+        let mut inspection = session.inspect.begin(&about, group, root, plan);
         self.asked.tell(&mut inspection);
         inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
         if head.status == 206 {
             inspection.incomplete(Reason::Partial);
-        }
-        if !codings_are_seen_through(head) {
-            inspection.incomplete(Reason::Unsupported);
         }
         inspection
     }
@@ -581,14 +578,6 @@ fn media_type(content_type: &str) -> String {
 
 fn is_event_stream(content_type: Option<&str>) -> bool {
     content_type.is_some_and(|content_type| media_type(content_type) == "text/event-stream")
-}
-
-/// Whether the content can be looked into as it comes: gzip is a file of a known type, and others were not asked for.
-fn codings_are_seen_through(head: &ResponseHead) -> bool {
-    let known = [&b""[..], b"identity", b"gzip", b"x-gzip"];
-    head.fields
-        .list("content-encoding")
-        .all(|coding| known.iter().any(|known| coding.eq_ignore_ascii_case(known)))
 }
 
 fn client_gone(_: io::Error) -> Fault {

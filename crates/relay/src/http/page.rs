@@ -193,6 +193,7 @@ fn reason_phrase(status: u16) -> &'static str {
         403 => "Forbidden",
         408 => "Request Timeout",
         414 => "URI Too Long",
+        415 => "Unsupported Media Type",
         431 => "Request Header Fields Too Large",
         501 => "Not Implemented",
         502 => "Bad Gateway",

@@ -113,6 +113,7 @@ impl Samples {
 
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
+    deflated(corpus, samples);
     for (target, end) in [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar")] {
         for (name, bytes) in samples.ending(end) {
             corpus.put_cut(target, name, bytes);
@@ -213,6 +214,30 @@ fn gzip_headers(corpus: &Corpus, samples: &Samples) {
             file[2] = 7;
             corpus.put_cut("gzip", &format!("method{flags}"), &file);
         }
+    }
+}
+
+/// What gzip made without its header and trailer, raw and within zlib's wrapping (RFC 1950).
+fn deflated(corpus: &Corpus, samples: &Samples) {
+    for (name, bytes) in samples.ending(".gz").filter(|(name, _)| name.starts_with("text")) {
+        let name_end = 11 + bytes[10..].iter().position(|byte| *byte == 0).unwrap_or(0);
+        let raw = &bytes[name_end..bytes.len() - 8];
+        // The check sum is not right, which is said where the stream ends.
+        let wrapped = [b"\x78\x9c", raw, b"\0\0\0\x01"].concat();
+        for (kind, stream) in [("raw", raw), ("wrapped", &wrapped)] {
+            corpus.put_cut("deflate", &format!("{name}.{kind}"), stream);
+            corpus.put_cut("deflate", &format!("{name}.{kind}.behind"), &[stream, b"more"].concat());
+            corpus.put_cut("deflate", &format!("{name}.{kind}.truncated"), &stream[..stream.len() / 2]);
+        }
+    }
+    for (name, stream) in [
+        ("empty", &b"\x78\x9c\x03\0\0\0\0\x01"[..]),
+        ("empty.raw", b"\x03\0"),
+        ("empty.behind", b"\x03\0xyz"),
+        ("two-things", b"\x78\x9c\x01\x63\xfe"),
+        ("dictionary", b"\x78\xbb\0\0\0\0\0"),
+    ] {
+        corpus.put_cut("deflate", name, stream);
     }
 }
 
