@@ -2,7 +2,7 @@
 #![no_main]
 
 use lockgate_inspect::policy::Policy;
-use lockgate_inspect::{Generation, HoldPlan, Inspection, Pools, Progress, Root, Session};
+use lockgate_inspect::{Coding, Generation, HoldPlan, Inspection, Pools, Progress, Root, Session};
 use lockgate_model::{Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
 use std::sync::{Arc, LazyLock};
 
@@ -20,8 +20,9 @@ static GENERATION: LazyLock<Arc<Generation>> = LazyLock::new(|| {
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((content, pieces)) = lockgate_fuzz::cut(input) else { return };
-    for root in [Root::Mail, Root::File] {
-        assert_eq!(judge([content], root, content), judge(pieces.iter().copied(), root, content));
+    for root in [Root::Mail, Root::File, Root::Coded(vec![Coding::Deflate, Coding::Gzip])] {
+        let whole = judge([content], root.clone(), content);
+        assert_eq!(whole, judge(pieces.iter().copied(), root, content));
     }
 });
 
