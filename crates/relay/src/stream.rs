@@ -64,8 +64,9 @@ pub struct Stream {
 const SLICES_MAX: usize = 16;
 /// Pieces of content shorter than this are copied together instead of being sent one by one.
 const GATHERED_BYTES_MAX: usize = 1024;
-/// What is read and thrown away at a close, so that the other side reads our last words before it sees a reset.
-const LINGER_BYTES_MAX: usize = 1 << 20;
+/// What is read and thrown away at a close, so that the other side reads our last words before it sees a reset: an upload
+/// that is answered early goes on until its sender has read the answer.
+const LINGER_BYTES_MAX: usize = 64 << 20;
 
 impl Stream {
     /// Wraps a connected socket and sets what every connection has: no Nagle, keepalive.
@@ -298,7 +299,11 @@ impl Stream {
         let mut discarded = 0;
         while discarded < LINGER_BYTES_MAX {
             match with_scratch(|scratch| receive(&self.tcp, scratch))? {
-                ReadOutcome::Bytes(count) => discarded += count,
+                ReadOutcome::Bytes(count) => {
+                    discarded += count;
+                    // Others run in between, and the time limit is looked at.
+                    tokio::task::yield_now().await;
+                }
                 ReadOutcome::WouldBlock => self.tcp.readable().await?,
                 ReadOutcome::End => break,
             }
