@@ -34,3 +34,10 @@ impl Table {
         }
     }
 }
+
+/// The middle one; of an even number, the greater of the two in the middle.
+pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.into_iter().collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}

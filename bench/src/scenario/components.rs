@@ -2,7 +2,7 @@
 //! code, one thread, processor time.
 
 use crate::mail::{self, Mail};
-use crate::report::Table;
+use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
 use lockgate_content::{Decoder, Event, Means, More};
 use lockgate_model::{
@@ -141,15 +141,11 @@ fn scan(database: &Arc<lockgate_antivirus::Database>, file_type: FileType, bytes
 
 /// The median processor time of one call, in milliseconds.
 fn time(mut work: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let before = thread_ms();
-            work();
-            thread_ms() - before
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[ROUNDS / 2]
+    median((0..ROUNDS).map(|_| {
+        let before = thread_ms();
+        work();
+        thread_ms() - before
+    }))
 }
 
 fn thread_ms() -> f64 {

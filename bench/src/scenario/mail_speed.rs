@@ -6,7 +6,7 @@ use crate::load::{self, Outcome};
 use crate::mail::{self, Mail};
 use crate::peers::{self, Filter, Stack, local};
 use crate::process::{exact_processor_ms, usage_of};
-use crate::report::Table;
+use crate::report::{Table, median};
 use crate::scenario::components;
 use crate::sink::{self, Arrivals, Offers};
 use std::net::SocketAddr;
@@ -166,7 +166,7 @@ impl Bench {
             }
         }
         peers::stop(&mut relay);
-        Ok(figures.map(median))
+        Ok(figures.map(medians))
     }
 
     /// The median round of one candidate; `processor` reads its processor time so far, in milliseconds.
@@ -182,7 +182,7 @@ impl Bench {
         for _ in 0..ROUNDS {
             figures.push(self.round(mail, target, count, &processor).await?);
         }
-        Ok(median(figures))
+        Ok(medians(figures))
     }
 
     /// So many mails.
@@ -215,12 +215,8 @@ impl Bench {
 }
 
 /// Each figure's own median.
-fn median(figures: Vec<Figure>) -> Figure {
-    let middle = |part: fn(&Figure) -> f64| {
-        let mut parts: Vec<f64> = figures.iter().map(part).collect();
-        parts.sort_by(f64::total_cmp);
-        parts.get(parts.len() / 2).copied().unwrap_or(f64::NAN)
-    };
+fn medians(figures: Vec<Figure>) -> Figure {
+    let middle = |part: fn(&Figure) -> f64| median(figures.iter().map(part));
     Figure {
         rate: middle(|figure| figure.rate),
         latency_ms: middle(|figure| figure.latency_ms),

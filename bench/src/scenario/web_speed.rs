@@ -6,7 +6,7 @@ use crate::mail::{self, Random};
 use crate::peers::e2guardian::{self, Phrases};
 use crate::peers::{await_port, clamd, local, squid, stop};
 use crate::process::exact_processor_ms;
-use crate::report::Table;
+use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::web_load;
 use crate::web_origin::PAGES;
@@ -143,7 +143,7 @@ impl Field {
                 }
             }
         }
-        Ok(rounds.into_iter().map(median).collect())
+        Ok(rounds.into_iter().map(medians).collect())
     }
 
     async fn round(&self, candidate: &Candidate, bytes: usize) -> std::io::Result<Figure> {
@@ -225,12 +225,8 @@ fn banned_sites() -> String {
 }
 
 /// Each figure's own median.
-fn median(figures: Vec<Figure>) -> Figure {
-    let middle = |part: fn(&Figure) -> f64| {
-        let mut parts: Vec<f64> = figures.iter().map(part).collect();
-        parts.sort_by(f64::total_cmp);
-        parts.get(parts.len() / 2).copied().unwrap_or(f64::NAN)
-    };
+fn medians(figures: Vec<Figure>) -> Figure {
+    let middle = |part: fn(&Figure) -> f64| median(figures.iter().map(part));
     Figure {
         rate: middle(|figure| figure.rate),
         latency_ms: middle(|figure| figure.latency_ms),

@@ -7,7 +7,9 @@ use crate::settings::{Intercept, Speaks, Tls};
 use crate::shared::{Gate, Shared};
 use crate::stream::Stream;
 use crate::tally::{Place, client_key};
-use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
+use lockgate_inspect::Session;
+use lockgate_model::{Flow, Protocol};
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -32,12 +34,21 @@ pub struct Accepted {
     _place: Place<IpAddr>,
 }
 
+impl Accepted {
+    /// The engines' state for the connection, with what is loaded at this moment; `client` is who it is known to be now.
+    pub fn open_inspection(&self, protocol: Protocol, client: SocketAddr, shared: &Shared) -> Session {
+        let (id, server, listener) = (self.flow_id, self.server, self.gate.settings.name.clone());
+        let flow = Flow { id, protocol, client, server, listener };
+        Session::open(shared.generation.load_full(), &shared.pools, flow)
+    }
+}
+
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
 /// Binds one of several sockets to the address: the kernel spreads connections over them.
 pub fn bind(address: SocketAddr, intercept: Intercept) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(socket2::Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     if address.is_ipv6() {

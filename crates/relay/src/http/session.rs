@@ -12,7 +12,7 @@ use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Session as InspectSession;
-use lockgate_model::{Flow, Protocol, TransactionId};
+use lockgate_model::{Protocol, TransactionId};
 use lockgate_proto::http::{Disposition, Frame, Framing, Limits, RequestHead, RequestReader};
 use std::io;
 use std::sync::Arc;
@@ -164,14 +164,7 @@ enum Heard {
 }
 
 fn open_inspection(client: &Accepted, shared: &Shared) -> InspectSession {
-    let flow = Flow {
-        id: client.flow_id,
-        protocol: Protocol::Http,
-        client: client.client,
-        server: client.server,
-        listener: client.gate.settings.name.clone(),
-    };
-    InspectSession::open(shared.generation.load_full(), &shared.pools, flow)
+    client.open_inspection(Protocol::Http, client.client, shared)
 }
 
 /// The client's connection broke.

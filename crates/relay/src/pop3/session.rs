@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Reading};
 use crate::turn;
 use lockgate_inspect::{HoldPlan, Root, Session as InspectSession};
-use lockgate_model::{Direction, Flow, Protocol, Transaction, TransactionId};
+use lockgate_model::{Direction, Protocol, Transaction, TransactionId};
 use lockgate_proto::lines::{LineBuffer, LineEnd, LineStep};
 use lockgate_proto::pop3::capabilities::{ANSWER_BYTES_MAX, filter_auth_list, filter_capa};
 use lockgate_proto::pop3::command::{AUTH_LINE_BYTES_MAX, COMMAND_LINE_BYTES_MAX};
@@ -496,14 +496,7 @@ fn credentials(client: &Accepted, server: &Upstream) -> Offer {
 }
 
 fn open_inspection(client: &Accepted, shared: &Shared) -> InspectSession {
-    let flow = Flow {
-        id: client.flow_id,
-        protocol: Protocol::Pop3,
-        client: client.client,
-        server: client.server,
-        listener: client.gate.settings.name.clone(),
-    };
-    InspectSession::open(shared.generation.load_full(), &shared.pools, flow)
+    client.open_inspection(Protocol::Pop3, client.client, shared)
 }
 
 fn client_gone(_: io::Error) -> Over {

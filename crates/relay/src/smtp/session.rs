@@ -14,7 +14,7 @@ use crate::settings::{Listener, NextHop, NextHopTls, Tls};
 use crate::shared::Shared;
 use crate::stream::Stream;
 use lockgate_inspect::Session as InspectSession;
-use lockgate_model::{Flow, Protocol};
+use lockgate_model::Protocol;
 use lockgate_proto::smtp::capabilities::{Offer, Terms};
 use lockgate_proto::smtp::server::{Hello, Rules, TlsRule};
 use lockgate_proto::smtp::{Action, Capabilities, Reply, Session as Order};
@@ -301,14 +301,7 @@ impl Session {
 }
 
 fn open_inspection(accepted: &Accepted, shared: &Shared, client: &Client) -> InspectSession {
-    let flow = Flow {
-        id: accepted.flow_id,
-        protocol: Protocol::Smtp,
-        client: client.address,
-        server: accepted.server,
-        listener: accepted.gate.settings.name.clone(),
-    };
-    InspectSession::open(shared.generation.load_full(), &shared.pools, flow)
+    accepted.open_inspection(Protocol::Smtp, client.address, shared)
 }
 
 impl Accepted {
