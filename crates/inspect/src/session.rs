@@ -10,7 +10,8 @@ use crate::panel::Panel;
 use crate::policy::{Group, Policy, Who};
 use lockgate_content::Means;
 use lockgate_model::{
-    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
+    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Rewriter,
+    Transaction, Verdict,
 };
 use std::sync::Arc;
 
@@ -107,6 +108,11 @@ impl Session {
     fn group_of(&self, recipient: Option<&str>, user: Option<&str>) -> &Arc<Group> {
         let (listener, client) = (self.flow.listener.as_str(), self.flow.client.ip());
         self.generation.policy.group_for(Who { recipient, user, listener, client })
+    }
+
+    /// What changes the exchanges of a group, beside the verdict on them.
+    pub fn rewriter(&self, group: &Group) -> Option<Arc<dyn Rewriter>> {
+        self.generation.databases.iter().find_map(|database| database.rewriter(&group.name))
     }
 
     /// A transaction begins.

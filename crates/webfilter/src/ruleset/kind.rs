@@ -20,34 +20,82 @@ pub(crate) enum Content {
     Filters,
     /// Whether a category is of sites to ban.
     Usage,
+    /// Regular expressions for the lines of a request's header.
+    Headers,
+    /// Regular expressions for what a browser calls itself.
+    UserAgents,
+    /// Words that are looked for, joined with `+`.
+    Words,
+    /// Regular expressions for addresses whose words are not looked at.
+    NoSearches,
+    /// Addresses of clients.
+    Clients,
+    /// Names of clients, which are not looked up.
+    ClientNames,
+    /// Regular expressions with what stands in place of what they match.
+    Replacements(Purpose),
+}
+
+/// What a replacement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The words that are looked for, out of a URL.
+    Search,
+    /// Another URL, which the client does not hear of.
+    Url,
+    /// Another URL, which the client is sent to.
+    Redirect,
+    /// Another host for a tunnel.
+    Tunnel,
+    /// Lines of a request's header.
+    Header,
+    /// A further line, by URL.
+    AddedHeader,
+    /// Lines of a response's header.
+    ResponseHeader,
+    /// The content of a page.
+    Content,
 }
 
 /// What a list says of what is on it. The lists of a lower rank are not asked where one of a higher rank has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
+    /// A client that gets nothing.
+    ClientBanned,
+    /// A client that gets everything.
+    ClientException,
     LocalException,
+    /// Words that are looked for: grey sites are no way round.
+    LocalSearchBanned,
     LocalGrey,
     LocalBanned,
     Exception,
+    /// What pages of such a site lead to.
+    RefererException,
     Grey,
     Banned,
     /// A filter with the option `important`.
     ImportantFilter,
     FilterException,
     Filter,
+    /// Words that may be looked for wherever the site is not banned.
+    SearchException,
+    SearchBanned,
     /// Files may be fetched from there whatever they are.
     FilesAllowed,
     /// A type of file.
     FileBanned,
-    /// A type of file that may be fetched where all others are banned, which nothing asks for yet.
+    /// A type of file that may be fetched where all others are banned.
     FileAllowed,
+    /// It says nothing of whether something is banned.
+    Nothing,
 }
 
 /// The kind of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind(u8);
 
-const KINDS: [(&str, Content, Rank); 36] = [
+const KINDS: [(&str, Content, Rank); 60] = [
     ("localexceptionsitelist", Content::Sites, Rank::LocalException),
     ("localexceptionsiteiplist", Content::Sites, Rank::LocalException),
     ("localexceptionurllist", Content::Urls, Rank::LocalException),
@@ -79,6 +127,30 @@ const KINDS: [(&str, Content, Rank); 36] = [
     ("exceptionextensionlist", Content::Extensions, Rank::FileAllowed),
     ("bannedmimetypelist", Content::MediaTypes, Rank::FileBanned),
     ("exceptionmimetypelist", Content::MediaTypes, Rank::FileAllowed),
+    ("bannedregexpheaderlist", Content::Headers, Rank::Banned),
+    ("exceptionregexpheaderlist", Content::Headers, Rank::Exception),
+    ("bannedregexpuseragentlist", Content::UserAgents, Rank::Banned),
+    ("exceptionregexpuseragentlist", Content::UserAgents, Rank::Exception),
+    ("refererexceptionsitelist", Content::Sites, Rank::RefererException),
+    ("refererexceptionsiteiplist", Content::Sites, Rank::RefererException),
+    ("refererexceptionurllist", Content::Urls, Rank::RefererException),
+    ("localbannedsearchlist", Content::Words, Rank::LocalSearchBanned),
+    ("bannedsearchlist", Content::Words, Rank::SearchBanned),
+    ("bannedsearchoveridelist", Content::Words, Rank::SearchException),
+    ("searchregexplist", Content::Replacements(Purpose::Search), Rank::Nothing),
+    ("searchexceptionregexplist", Content::NoSearches, Rank::Nothing),
+    ("urlregexplist", Content::Replacements(Purpose::Url), Rank::Nothing),
+    ("urlredirectregexplist", Content::Replacements(Purpose::Redirect), Rank::Nothing),
+    ("sslsiteregexplist", Content::Replacements(Purpose::Tunnel), Rank::Nothing),
+    ("headerregexplist", Content::Replacements(Purpose::Header), Rank::Nothing),
+    ("addheaderregexplist", Content::Replacements(Purpose::AddedHeader), Rank::Nothing),
+    ("responseheaderregexplist", Content::Replacements(Purpose::ResponseHeader), Rank::Nothing),
+    ("contentregexplist", Content::Replacements(Purpose::Content), Rank::Nothing),
+    ("bannediplist", Content::Clients, Rank::ClientBanned),
+    ("exceptioniplist", Content::Clients, Rank::ClientException),
+    ("bannedclientlist", Content::ClientNames, Rank::ClientBanned),
+    ("exceptionclientlist", Content::ClientNames, Rank::ClientException),
+    ("bannedsearchoverridelist", Content::Words, Rank::SearchException),
     ("domains", Content::Sites, Rank::Banned),
     ("urls", Content::Urls, Rank::Banned),
     ("expressions", Content::Patterns, Rank::Banned),
