@@ -162,6 +162,11 @@ impl Inspection {
         }
     }
 
+    /// Whether an engine looks into it.
+    pub fn wants(&self, buffer: Buffer) -> bool {
+        self.layers.as_ref().is_some_and(|layers| layers.wants(buffer))
+    }
+
     /// How long the last push or finish took, by the caller's clock: the next ones take smaller pieces where it was long.
     pub fn took(&mut self, nanos: u64) {
         if let Some(layers) = &mut self.layers {

@@ -84,7 +84,8 @@ impl Sources {
     /// Adds a file. Its name decides how its bytes are read, or else they do themselves. Answers with the lists that it
     /// includes.
     pub fn add(&mut self, file_name: &str, bytes: &[u8]) -> Vec<Include> {
-        match Kind::of_file(file_name).or_else(|| Kind::of_content(bytes)) {
+        let by_content = || Kind::idle(file_name).is_none().then(|| Kind::of_content(bytes)).flatten();
+        match Kind::of_file(file_name).or_else(by_content) {
             Some(kind) => self.read(file_name, kind, None, bytes),
             None => {
                 self.add_unknown(file_name);
@@ -95,7 +96,10 @@ impl Sources {
 
     /// A file that nothing can be made of; it is only named in the report.
     pub fn add_unknown(&mut self, file_name: &str) {
-        self.report.unknown.push(file_name.into());
+        match Kind::idle(file_name) {
+            Some(why) => self.report.idle.push((file_name.into(), why)),
+            None => self.report.unknown.push(file_name.into()),
+        }
     }
 
     /// Adds a file that a list includes: it is of that list's kind, and has its category where it names none.

@@ -341,6 +341,7 @@ fn outcome_of(rank: Rank) -> Outcome {
         | Rank::LocalException
         | Rank::Exception
         | Rank::RefererException
+        | Rank::SemiException
         | Rank::SearchException => Outcome::Exception,
         // What a list of filters excepts is excepted from filters; other lists' authors did not say so.
         Rank::LocalGrey | Rank::Grey | Rank::FilterException => Outcome::Grey,

@@ -50,6 +50,8 @@ pub struct Report {
     pub useless: Vec<Failure>,
     /// Files of kinds that are not understood.
     pub unknown: Vec<Arc<str>>,
+    /// Lists that decide nothing here, and why.
+    pub idle: Vec<(Arc<str>, &'static str)>,
 }
 
 /// How many failures are listed.
@@ -78,6 +80,7 @@ impl Report {
         self.failures.extend(other.failures.into_iter().take(room));
         self.useless.extend(other.useless);
         self.unknown.extend(other.unknown);
+        self.idle.extend(other.idle);
     }
 
     pub(crate) fn fail(&mut self, file: &Arc<str>, line: u32, reason: String) {

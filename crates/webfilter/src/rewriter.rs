@@ -66,7 +66,7 @@ impl Database {
             let mut text = taken(changed, by);
             let is_ignored =
                 |mark: &&[u8]| text.get(..mark.len()).is_some_and(|t| t.eq_ignore_ascii_case(mark));
-            if IGNORED.iter().any(|mark| is_ignored(mark)) {
+            if IGNORED.iter().any(is_ignored) {
                 text.clear();
             }
             out.push(Line { at: Some(at), text });

@@ -78,6 +78,8 @@ pub(crate) enum Rank {
     ImportantFilter,
     FilterException,
     Filter,
+    /// An exception wherever nothing bans it.
+    SemiException,
     /// Words that may be looked for wherever the site is not banned.
     SearchException,
     SearchBanned,
@@ -95,7 +97,7 @@ pub(crate) enum Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind(u8);
 
-const KINDS: [(&str, Content, Rank); 60] = [
+const KINDS: [(&str, Content, Rank); 64] = [
     ("localexceptionsitelist", Content::Sites, Rank::LocalException),
     ("localexceptionsiteiplist", Content::Sites, Rank::LocalException),
     ("localexceptionurllist", Content::Urls, Rank::LocalException),
@@ -151,6 +153,10 @@ const KINDS: [(&str, Content, Rank); 60] = [
     ("bannedclientlist", Content::ClientNames, Rank::ClientBanned),
     ("exceptionclientlist", Content::ClientNames, Rank::ClientException),
     ("bannedsearchoverridelist", Content::Words, Rank::SearchException),
+    ("semiexceptionsitelist", Content::Sites, Rank::SemiException),
+    ("semiexceptionsiteiplist", Content::Sites, Rank::SemiException),
+    ("localsemiexceptionsitelist", Content::Sites, Rank::SemiException),
+    ("localsemiexceptionsiteiplist", Content::Sites, Rank::SemiException),
     ("domains", Content::Sites, Rank::Banned),
     ("urls", Content::Urls, Rank::Banned),
     ("expressions", Content::Patterns, Rank::Banned),
@@ -163,6 +169,33 @@ const USAGE: Kind = Kind(u8::MAX);
 /// Names that other collections have for the same.
 const ALSO: [(&str, &str); 2] =
     [("expression", "expressions"), ("very_restrictive_expression", "expressions")];
+/// Lists of e2guardian that decide nothing here, by the beginnings of their names, and why.
+const IDLE: [(&[&str], &str); 12] = [
+    (&["log", "nolog", "alertcategorylist"], "what is logged is chosen in `[events]`"),
+    (&["exceptionvirus"], "everything is scanned for viruses, wherever it comes from"),
+    (&["managed", "fancy", "trickle"], "there is one way to hold downloads, whatever fetches them"),
+    (&["authexception"], "who must say who he is is chosen by listener"),
+    (
+        &["filtergroupslist", "ipgroups", "portgroups", "default"],
+        "who is in which group is chosen in `[[policy.group]]`",
+    ),
+    (&["browserregexplist"], "no page asks browsers for a password"),
+    (&["domainsnobypass", "urlnobypass", "ipnobypass"], "no list says what may be bypassed"),
+    (&["embededreferer"], "addresses within addresses are not taken apart"),
+    (
+        &["nomitm", "nocheckcert"],
+        "what is intercepted, and how it is checked, is chosen in the configuration",
+    ),
+    (
+        &["bannedsslsite", "greysslsite", "localbannedsslsite", "localgreysslsite"],
+        "e2guardian's own storyboard does not ask for it",
+    ),
+    (
+        &["allowedtldlist", "blanketblocktldlist"],
+        "only a storyboard of one's own asks for it: list `.TLD` in bannedsitelist",
+    ),
+    (&["bannedtimelist", "blankettimelist"], "write `#time:` and `**` into a bannedsitelist of its own"),
+];
 /// How many lines decide what a file without a telling name is.
 const LINES_SNIFFED: usize = 64;
 
@@ -179,6 +212,13 @@ impl Kind {
             let (_, ending) = name.rsplit_once('.')?;
             Self::named(ending).filter(|kind| kind.is_of_a_category() || kind.is_by_ending())
         })
+    }
+
+    /// Why a file of that name decides nothing, where it is a list of e2guardian.
+    pub fn idle(file_name: &str) -> Option<&'static str> {
+        let name = file_name.rsplit(['/', ':']).next()?;
+        let begins = |names: &&(&[&str], &str)| names.0.iter().any(|begin| name.starts_with(begin));
+        IDLE.iter().find(begins).map(|(_, why)| *why)
     }
 
     /// The kind that a file's first lines tell: hosts, Adblock filters, or names of sites.
