@@ -1,7 +1,7 @@
 //! The way to the server that a request is for: [`Origin`]. Rule: never to the gateway itself, and never to what only
 //! the gateway's own machine may reach.
 
-use crate::dial::{DialError, Upstream, dial_host};
+use crate::dial::{DialError, Purpose, Upstream, dial_host};
 use crate::listener::Accepted;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
@@ -20,16 +20,35 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Connects.
+    /// Connects, for requests in the clear.
     pub async fn dial(
         accepted: &Accepted,
         shared: &Shared,
         host: &str,
         port: u16,
     ) -> Result<Self, DialError> {
+        Self::dial_for(Purpose::Requests, accepted, shared, (host, port)).await
+    }
+
+    /// Connects, for what only the host is to read.
+    pub async fn dial_tunnel(
+        accepted: &Accepted,
+        shared: &Shared,
+        host: &str,
+        port: u16,
+    ) -> Result<Self, DialError> {
+        Self::dial_for(Purpose::Tunnel, accepted, shared, (host, port)).await
+    }
+
+    async fn dial_for(
+        purpose: Purpose,
+        accepted: &Accepted,
+        shared: &Shared,
+        (host, port): (&str, u16),
+    ) -> Result<Self, DialError> {
         let client = accepted.client.ip();
         let permits = |address| permitted(address, client, shared);
-        let upstream = dial_host(accepted, shared, host, port, permits).await?;
+        let upstream = dial_host(accepted, shared, (host, port), purpose, permits).await?;
         let reader = ResponseReader::new(Disposition::Strict, Limits::default());
         Ok(Self { upstream, port, reader, is_used: false })
     }
