@@ -72,7 +72,7 @@ impl Asked {
             }
         };
         let root = match coding::codings(&head.fields) {
-            Codings::Known(root) => root,
+            Codings::Known(root) => coding::sent_as(root, &head.fields),
             Codings::Refused(why) => return Err(Page::bad_request(415, format!("the request is {why}"))),
         };
         let text = |name| head.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
