@@ -229,9 +229,9 @@ const KEYS: &[Key<ListenDraft>] = &[
     ),
     key(
         "upstream",
-        "\"http://HOST:PORT\" or \"socks5://HOST:PORT\"",
+        "proxy",
         "",
-        "The proxy behind this one (http): a web proxy, or a SOCKS5 server, which then looks names up. With a login: \
+        "The proxy behind this one (http): `http://HOST:PORT`, or `socks5://HOST:PORT`, which then looks names up. With a login: \
          `http://USER:PASSWORD@HOST:PORT`. What the gateway refuses is refused before it is asked.",
         |d, v| v.parsed().map(|parent: Parent| d.listener.upstream = Some(Arc::new(parent))),
     ),
