@@ -188,6 +188,9 @@ mod tests {
         }
     }
 
+    /// Host, port and login; the answers, what is said, what it comes to, and what of the answers is left.
+    type Case<'a> = (&'a str, u16, Option<(&'a str, &'a str)>, &'a [u8], &'a [u8], Step, &'a [u8]);
+
     #[test]
     fn a_conversation_is_the_same_at_every_cut() {
         let name = b"\x05\x01\x00\x05\x01\x00\x03\x09a.example\x01\xbb".as_slice();
@@ -195,7 +198,7 @@ mod tests {
         let v6 =
             [b"\x05\x01\x00\x05\x01\x00\x04\x20\x01\x0d\xb8".as_slice(), &[0; 11], b"\x01\x00\x50"].concat();
         let refused = |code| Step::Refused(Refusal::Reply(code));
-        let cases: [(&str, u16, Option<(&str, &str)>, &[u8], &[u8], Step, &[u8]); 10] = [
+        let cases: [Case<'_>; 10] = [
             (
                 "a.example",
                 443,
