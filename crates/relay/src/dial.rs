@@ -1,6 +1,6 @@
 //! The way to the next hop: [`dial`]. Rule: a place first, then the name, then the connection, each within its time.
 
-use crate::listener::Accepted;
+use crate::listener::{Accepted, Visitor};
 use crate::parent::{self, Parent, ParentError, authority};
 use crate::race;
 use crate::settings::{ClientAddress, Intercept, Listener, NextHop};
@@ -90,13 +90,13 @@ pub fn parent_for<'a>(settings: &'a Listener, host: &str) -> Option<&'a Arc<Pare
 /// where there is a proxy behind this one, through that, or to it for requests that it can read. `permits` says of each
 /// of the host's addresses why not.
 pub async fn dial_host(
-    accepted: &Accepted,
+    visitor: &Visitor,
     shared: &Shared,
     (host, port): (&str, u16),
     purpose: Purpose,
     permits: impl Fn(SocketAddr) -> Result<(), &'static str>,
 ) -> Result<Upstream, DialError> {
-    let settings = &accepted.gate.settings;
+    let settings = &visitor.gate.settings;
     if let Some(parent) = parent_for(settings, host) {
         // Of a name only the parent knows where it leads; an address can be judged here.
         if let Ok(address) = host.parse() {
@@ -113,7 +113,7 @@ pub async fn dial_host(
         addresses.retain(|address| permits(*address).map_err(|why| refused = Some(why)).is_ok());
         match refused {
             Some(why) if addresses.is_empty() => Err(DialError::Nowhere(why)),
-            _ => connect(&addresses, source(accepted)).await,
+            _ => connect(&addresses, source(visitor)).await,
         }
     };
     let connected = timeout(settings.timeouts.connect, connecting).await;
@@ -175,9 +175,9 @@ fn take_place(shared: &Shared, settings: &Listener, target: &str) -> Result<Plac
 }
 
 /// The address to dial from, where it is not the gateway's own.
-fn source(accepted: &Accepted) -> Option<IpAddr> {
-    match accepted.gate.settings.intercept {
-        Intercept::Tproxy => Some(accepted.client.ip().to_canonical()),
+fn source(visitor: &Visitor) -> Option<IpAddr> {
+    match visitor.gate.settings.intercept {
+        Intercept::Tproxy => Some(visitor.client.ip().to_canonical()),
         Intercept::Explicit | Intercept::Redirect => None,
     }
 }
