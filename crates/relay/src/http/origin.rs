@@ -48,6 +48,11 @@ impl Origin {
         Ok(Self { upstream, port, reader, is_used: false })
     }
 
+    /// Whether it is a proxy behind this one that answers.
+    pub fn leads_to_parent(&self) -> bool {
+        self.upstream.parent.is_some()
+    }
+
     /// Writes a request's head, in the form that whoever reads it wants.
     pub fn write_head(&mut self, head: &RequestHead, framing: Framing, out: &mut Vec<u8>) {
         self.reader.expect(&head.method);

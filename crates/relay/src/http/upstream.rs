@@ -24,6 +24,13 @@ impl Upstream {
         }
     }
 
+    /// Whether it is a proxy behind this one that answers.
+    pub fn leads_to_parent(&self) -> bool {
+        match self {
+            Self::Http1(origin) => origin.leads_to_parent(),
+        }
+    }
+
     /// Reads what there is of the response, to be given to [`step`](Self::step).
     pub fn try_read(&mut self, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
         match self {
