@@ -250,6 +250,8 @@ pub struct Listener {
     pub hold_bytes: u64,
     /// Of a longer one, the last so many bytes are always held (POP3, HTTP).
     pub tail_bytes: u64,
+    /// Of a stream that says little at a time, how long they are held (HTTP).
+    pub tail_time_max: Duration,
     /// The longest mail accepted; offered as SIZE.
     pub message_bytes_max: u64,
     /// Recipients in one mail.
@@ -300,6 +302,7 @@ impl Listener {
             accept_proxy_from: Vec::new(),
             hold_bytes: 256 << 10,
             tail_bytes: 64 << 10,
+            tail_time_max: Duration::from_millis(250),
             message_bytes_max: 50 << 20,
             recipients_max: 1000,
             commands_max: 10_000,

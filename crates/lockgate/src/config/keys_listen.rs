@@ -170,6 +170,14 @@ const KEYS: &[Key<ListenDraft>] = &[
         |d, v| v.bytes().map(|n| d.listener.tail_bytes = n),
     ),
     key(
+        "tail_time_max",
+        "time",
+        "\"250 ms\"",
+        "Of a stream that says little at a time (`text/event-stream`, gRPC, WebSocket), they are held for so long at most: \
+         what was scanned until then leaves (http).",
+        |d, v| v.duration().map(|time| d.listener.tail_time_max = time),
+    ),
+    key(
         "message_bytes_max",
         "size",
         "\"50 MiB\"",
