@@ -51,6 +51,8 @@ pub struct Inspection {
     hold: Hold,
     plan: HoldPlan,
     wire_bytes: u64,
+    /// Whether some of what was pushed is still to be inspected.
+    is_busy: bool,
     is_finished: bool,
 }
 
@@ -125,7 +127,15 @@ impl Session {
         let mut judge = Judge::new(group);
         let layers = Layers::open(root, Budget::new(Arc::clone(limits)), means, panel, &mut judge);
         let hold = Hold::new(plan, &self.pools.hold);
-        Inspection { layers: Some(layers), judge, hold, plan, wire_bytes: 0, is_finished: false }
+        Inspection {
+            layers: Some(layers),
+            judge,
+            hold,
+            plan,
+            wire_bytes: 0,
+            is_busy: false,
+            is_finished: false,
+        }
     }
 }
 
@@ -144,6 +154,7 @@ impl Inspection {
         self.wire_bytes += consumed as u64;
         self.stop_if_refused();
         let released = self.hold.take(&chunk[..consumed]);
+        self.is_busy = ran == Ran::Busy;
         let progress = if consumed < chunk.len() { Progress::Busy } else { ran.into() };
         Pushed { consumed, released, progress }
     }
@@ -213,6 +224,17 @@ impl Inspection {
             return Released::default();
         }
         self.hold.release(prefix)
+    }
+
+    /// Lets go what is held of content that streams, where all of it has been inspected: for content whose end nobody can
+    /// wait for. The caller has the clock, and says so when it was held for its time.
+    pub fn release_tail(&mut self) -> Released<'static> {
+        if self.is_refused() || self.is_busy { Released::default() } else { self.hold.release_tail() }
+    }
+
+    /// Content bytes that are held.
+    pub fn held_bytes(&self) -> usize {
+        self.hold.held_bytes()
     }
 
     /// Content bytes received.

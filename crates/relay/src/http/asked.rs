@@ -119,6 +119,11 @@ impl Asked {
         head
     }
 
+    /// What the request says that its content is.
+    pub fn content_type(&self) -> Option<&str> {
+        self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
     /// The address, for people.
     pub fn address(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
