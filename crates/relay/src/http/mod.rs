@@ -14,6 +14,7 @@ mod exchange;
 mod http1;
 mod origin;
 pub(crate) mod page;
+mod replace;
 mod session;
 mod tunnel;
 mod upstream;
