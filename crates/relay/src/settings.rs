@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use crate::events::Destinations;
 pub use lockgate_model::Network;
 
 /// Everything the relay needs besides a generation of engines.
@@ -30,7 +31,7 @@ pub struct Settings {
     /// Where mails with the verdict `quarantine` are kept; without it nothing is ever written to disk.
     pub quarantine_directory: Option<PathBuf>,
     /// Where events go.
-    pub events: EventsTo,
+    pub events: Destinations,
     /// Event lines that may wait for the writer; what comes after that is counted and dropped, never waited for.
     pub events_waiting_max: usize,
     /// How often figures about the gateway itself are written among them.
@@ -48,7 +49,7 @@ impl Default for Settings {
             content_pool_bytes: 512 << 20,
             drain_timeout: Duration::from_secs(60),
             quarantine_directory: None,
-            events: EventsTo::Nowhere,
+            events: Destinations::default(),
             events_waiting_max: 8192,
             stats_interval: Duration::from_secs(60),
         }

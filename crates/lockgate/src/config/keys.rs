@@ -62,12 +62,21 @@ pub const EVENTS: Section<Draft> = Section {
             "",
             "Where events are written as EVE JSON, one a line; the file is opened anew on SIGHUP. Without it, none are.",
             |d, v| {
-                d.settings.events = match v.text()? {
+                d.settings.events.eve = match v.text()? {
                     "stderr" => EventsTo::Stderr,
                     _ => EventsTo::File(v.path()?),
                 };
                 Ok(())
             },
+        ),
+        key(
+            "squid_access_log",
+            "path",
+            "",
+            "Where a line for each web exchange is written as Squid's native `access.log` has it: time, milliseconds, \
+             client, `TCP_MISS/200`, bytes of content, method, URL, user, `HIER_DIRECT/` and server, type. The file is \
+             opened anew on SIGHUP.",
+            |d, v| v.path().map(|path| d.settings.events.access = EventsTo::File(path)),
         ),
         key(
             "waiting_max",

@@ -6,6 +6,7 @@
 //! `lockgate_proto::http`.
 
 mod asked;
+mod bypass;
 mod coding;
 mod content;
 mod exchange;
