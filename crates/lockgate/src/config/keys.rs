@@ -3,7 +3,7 @@
 
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Info, Section, key};
-use crate::config::{keys_listen, keys_policy, keys_webfilter};
+use crate::config::{keys_listen, keys_page, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
 
 /// `[gateway]`: the process.
@@ -202,6 +202,7 @@ pub fn shown() -> Vec<Shown> {
             about: keys_policy::ABOUT_GROUP,
             rows: rows(&keys_policy::GROUP),
         },
+        Shown { heading: "[page]", about: keys_page::ABOUT, rows: rows(&keys_page::PAGE) },
         Shown {
             heading: "[limits]",
             about: "What content may cost; over a limit it is `Incomplete`, and policy decides.",

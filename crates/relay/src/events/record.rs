@@ -3,11 +3,11 @@
 
 use crate::events::timestamp;
 use lockgate_inspect::Judgement;
-use lockgate_model::{Engine, Finding, Flow, Transaction, Verdict};
+use lockgate_model::{Class, Engine, Finding, Flow, Transaction, Verdict};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::net::SocketAddr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What the protocol's adapter made of the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,12 @@ pub struct Http<'a> {
     pub referrer: Option<&'a str>,
     /// The response's `Content-Type` field.
     pub content_type: Option<&'a str>,
+    /// Who the client has proved to be.
+    pub user: Option<&'a str>,
+    /// From the request's head to the end.
+    pub took: Duration,
+    /// Whether the client has followed a link past a block page, so that lists do not hold.
+    pub is_bypassed: bool,
     /// The origin's status, or ours where it did not come to one.
     pub status: Option<u16>,
 }
@@ -207,7 +213,7 @@ impl Record<'_> {
             .incomplete
             .iter()
             .map(|incomplete| json!({"part": &*incomplete.part, "reason": incomplete.reason.name()}));
-        json!({
+        let mut verdict = json!({
             "id": self.about.id.to_string(),
             "verdict": judgement.verdict.name(),
             "action": self.action.name(),
@@ -221,7 +227,24 @@ impl Record<'_> {
             "findings_count": judgement.findings_count,
             "incomplete": incomplete.collect::<Vec<_>>(),
             "incomplete_count": judgement.incomplete_count,
-        })
+        });
+        if let (Some(http), Some(fields)) = (self.http, verdict.as_object_mut()) {
+            if let Some(user) = http.user {
+                fields.insert("user".into(), user.into());
+            }
+            let milliseconds = u64::try_from(http.took.as_millis()).unwrap_or(u64::MAX);
+            fields.insert("milliseconds".into(), milliseconds.into());
+            if self.is_bypassed() {
+                fields.insert("bypassed".into(), true.into());
+            }
+        }
+        verdict
+    }
+
+    /// Whether lists would have said something else.
+    fn is_bypassed(&self) -> bool {
+        self.http.is_some_and(|http| http.is_bypassed)
+            && self.judgement.findings.iter().any(|found| found.class == Class::Web)
     }
 
     fn alert(&self, finding: &Finding) -> Value {
@@ -268,6 +291,12 @@ impl Record<'_> {
         if let Some(http) = self.http {
             let (method, host, url) = (plain(http.method), plain(http.hostname), plain(http.url));
             let _ = write!(line, ", {method} {host} {url}");
+            if let Some(user) = http.user {
+                let _ = write!(line, " by {}", plain(user));
+            }
+            if self.is_bypassed() {
+                line.push_str(" past the block page");
+            }
         }
         if let Some(finding) = judgement.deciding_finding().or(judgement.findings.first()) {
             let (name, part, rule) = (plain(&finding.name), plain(&finding.part), plain(&finding.rule));

@@ -34,6 +34,11 @@ impl Origin {
         &mut self.upstream.stream
     }
 
+    /// Where it leads.
+    pub fn address(&self) -> SocketAddr {
+        self.upstream.address
+    }
+
     /// Whether another request to the host may go by it: it is open, and nothing has come that nobody asked for.
     pub fn is_fit_for(&mut self, host: &str, port: u16) -> bool {
         let stream = &mut self.upstream.stream;

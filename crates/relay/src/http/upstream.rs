@@ -9,6 +9,7 @@ use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Released;
 use lockgate_proto::http::{Eof, Form, Framing, RequestHead, ResponseHead, Step, write_request};
 use std::io;
+use std::net::SocketAddr;
 
 /// A way to the server, for the time of one exchange.
 pub enum Upstream {
@@ -21,6 +22,13 @@ impl Upstream {
     pub fn is_used(&self) -> bool {
         match self {
             Self::Http1(origin) => origin.is_used,
+        }
+    }
+
+    /// Where it leads.
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            Self::Http1(origin) => origin.address(),
         }
     }
 
