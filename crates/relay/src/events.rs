@@ -1,9 +1,11 @@
 //! What is written down: EVE JSON lines, an access log and the log for people, by one writer thread. Rule: a connection never
 //! waits for the writer; what does not fit its queue is counted, and the count is written down.
 //!
-//! [`Events`] is the way in, [`record`] and [`access`] make the lines, [`timestamp`] their time, `writer` writes them.
+//! [`Events`] is the way in, [`record`] and [`access`] make the lines, `json` the form of those in JSON, [`timestamp`] their
+//! time, and `writer` writes them.
 
 pub mod access;
+mod json;
 pub mod record;
 pub mod timestamp;
 mod writer;

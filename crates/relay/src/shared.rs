@@ -5,6 +5,7 @@ use crate::drain::Drain;
 use crate::events::Events;
 use crate::http::bypass::Bypasses;
 use crate::http::page::{Template, TemplateError};
+use crate::resolver::Resolver;
 use crate::settings::{Listener, NextHopTls, Settings, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
@@ -111,6 +112,8 @@ pub struct Shared {
     pub clients: Arc<Tally<IpAddr>>,
     /// Connections to next hops, by next hop.
     pub next_hops: Arc<Tally<String>>,
+    /// What names lead to.
+    pub resolver: Resolver,
     /// Whether we are stopping.
     pub drain: Drain,
     /// What has happened so far.
@@ -149,6 +152,7 @@ impl Shared {
             pools,
             clients: Arc::default(),
             next_hops: Arc::default(),
+            resolver: Resolver::default(),
             drain: Drain::default(),
             counts: Counts::default(),
             template: ArcSwap::from_pointee(template),

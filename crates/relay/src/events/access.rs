@@ -21,6 +21,15 @@ pub enum Ending {
     Tunnelled,
 }
 
+/// Who answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// The server that was asked for.
+    Origin(IpAddr),
+    /// A proxy behind this one.
+    Parent(IpAddr),
+}
+
 /// One web exchange or tunnel, at its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
@@ -40,8 +49,8 @@ pub struct Visit<'a> {
     pub url: &'a str,
     /// Who the client has proved to be.
     pub user: Option<&'a str>,
-    /// The server's address, where there was a connection to it.
-    pub server: Option<IpAddr>,
+    /// Whom there was a connection to, if there was one.
+    pub server: Option<Server>,
     /// The response's `Content-Type`, with or without parameters.
     pub content_type: Option<&'a str>,
 }
@@ -74,7 +83,8 @@ impl Visit<'_> {
         word(self.url, URL_BYTES_MAX, &mut out);
         word(self.user.unwrap_or_default(), WORD_BYTES_MAX, &mut out);
         match self.server {
-            Some(server) => _ = write!(out, "HIER_DIRECT/{} ", server.to_canonical()),
+            Some(Server::Origin(address)) => _ = write!(out, "HIER_DIRECT/{} ", address.to_canonical()),
+            Some(Server::Parent(address)) => _ = write!(out, "FIRSTUP_PARENT/{} ", address.to_canonical()),
             None => out.push_str("HIER_NONE/- "),
         }
         let media_type = self.content_type.and_then(|whole| whole.split(';').next()).unwrap_or_default();
@@ -114,7 +124,7 @@ mod tests {
             method: "GET",
             url: "http://a.example/x?y=%20z",
             user: Some("ann"),
-            server: Some("2001:db8::1".parse().unwrap()),
+            server: Some(Server::Origin("2001:db8::1".parse().unwrap())),
             content_type: Some("text/html; charset=utf-8"),
         }
     }

@@ -7,14 +7,13 @@ use super::origin::Origin;
 use super::page::About;
 use crate::drain::Phase;
 use crate::events::Visit;
-use crate::events::access::Ending;
+use crate::events::access::{Ending, Server};
 use crate::listener::Visitor;
 use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
 use lockgate_model::{Flow, Protocol, Transaction, TransactionId};
 use std::cell::{Ref, RefCell};
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// One client's connection, whatever is spoken on it.
@@ -42,7 +41,7 @@ pub struct VisitEnd<'a> {
     /// Bytes of content that went to the client.
     pub bytes: u64,
     /// The server, where there was one.
-    pub server: Option<IpAddr>,
+    pub server: Option<Server>,
     /// The response's type.
     pub content_type: Option<&'a str>,
 }

@@ -38,7 +38,7 @@ pub async fn serve(session: &Session, client: &mut Stream, asked: Asked, guest: 
     while inspection.finish() == Progress::Busy {}
     let page = match open(session, &asked, &inspection).await {
         Ok(origin) => {
-            let server = Some(origin.address().ip());
+            let server = Some(origin.server());
             let bytes = carry(session, client, origin).await;
             note(session, (&asked, &guest), &about, &inspection, Action::Forwarded, (Some(200), bytes, ""));
             let end = VisitEnd { ending: Ending::Tunnelled, status: 200, bytes, server, content_type: None };
@@ -67,7 +67,8 @@ async fn open(session: &Session, asked: &Asked, inspection: &Inspection) -> Resu
     if !session.client.gate.settings.connect_ports.contains(&asked.port) {
         return Err(Page::forbidden(format!("CONNECT to port {} is not allowed", asked.port)));
     }
-    let dialled = Origin::dial(&session.client, &session.shared, &asked.host, asked.port).await;
+    let (client, shared) = (&session.client, &session.shared);
+    let dialled = Origin::dial_tunnel(client, shared, &asked.host, asked.port).await;
     let origin = dialled.map_err(|e| match e {
         DialError::Nowhere(why) => Page::forbidden(why),
         DialError::Timeout => Page::bad_gateway(504, "the server does not take the connection in time"),

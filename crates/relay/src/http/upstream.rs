@@ -5,11 +5,11 @@ use super::content::{Last, Outlet};
 use super::http1;
 use super::origin::Origin;
 use super::session::Session;
+use crate::events::access::Server;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Released;
-use lockgate_proto::http::{Eof, Form, Framing, RequestHead, ResponseHead, Step, write_request};
+use lockgate_proto::http::{Eof, Framing, RequestHead, ResponseHead, Step};
 use std::io;
-use std::net::SocketAddr;
 
 /// A way to the server, for the time of one exchange.
 pub enum Upstream {
@@ -25,10 +25,17 @@ impl Upstream {
         }
     }
 
-    /// Where it leads.
-    pub fn address(&self) -> SocketAddr {
+    /// Where it leads, for the access log.
+    pub fn server(&self) -> Server {
         match self {
-            Self::Http1(origin) => origin.address(),
+            Self::Http1(origin) => origin.server(),
+        }
+    }
+
+    /// Whether it is a proxy behind this one that answers.
+    pub fn leads_to_parent(&self) -> bool {
+        match self {
+            Self::Http1(origin) => origin.leads_to_parent(),
         }
     }
 
@@ -113,8 +120,7 @@ impl Outlet for Upstream {
             Self::Http1(origin) => {
                 let mut before = Vec::new();
                 if let Some(head) = head {
-                    origin.reader.expect(&head.method);
-                    write_request(head, Form::Origin, framing, &mut before);
+                    origin.write_head(head, framing, &mut before);
                 }
                 http1::write(origin.stream(), before, framing, content, last)
             }

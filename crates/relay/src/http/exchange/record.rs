@@ -1,13 +1,13 @@
 //! What is written down of an exchange. Rule: one event for each exchange, and one more for an upload with something in it.
 
 use super::Exchange;
-use crate::events::access::Ending;
+use crate::events::access::{Ending, Server};
 use crate::events::{Action, Record};
 use crate::http::page::{About, Page};
 use crate::http::session::VisitEnd;
+use crate::http::upstream::Upstream;
 use lockgate_inspect::Inspection;
 use lockgate_model::{Direction, Transaction};
-use std::net::IpAddr;
 
 impl Exchange<'_> {
     /// The response went, as far as it did.
@@ -31,8 +31,8 @@ impl Exchange<'_> {
         self.session.visit(&self.asked, Some(&self.guest), &VisitEnd { server: self.server(), ..end });
     }
 
-    fn server(&self) -> Option<IpAddr> {
-        self.origin.as_ref().map(|origin| origin.address().ip())
+    fn server(&self) -> Option<Server> {
+        self.origin.as_ref().map(Upstream::server)
     }
 
     /// Writes down what became of it: of the request where it came to no response or something was found in it, else of
