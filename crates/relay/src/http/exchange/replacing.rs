@@ -110,7 +110,7 @@ impl Exchange<'_> {
     fn open_replaced(&self, content_type: Option<&str>) -> Inspection {
         let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
         let plan = self.whole_plan();
-        let mut inspection = self.session.begin(&about, self.session.group(), Root::File, plan);
+        let mut inspection = self.session.begin(&about, Arc::clone(&self.guest.group), Root::File, plan);
         self.asked.tell(&mut inspection);
         inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
         inspection
