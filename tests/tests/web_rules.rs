@@ -242,3 +242,31 @@ fn urls_and_headers_are_changed_on_their_way() {
     }
     assert!(!echo("/else").contains("YouTube-Restrict"));
 }
+
+#[test]
+fn people_are_led_to_another_page() {
+    let (gateway, nginx) = listing(&[
+        (
+            "urlredirectregexplist",
+            "\"^http://127\\.0\\.0\\.1/old/(.*)\"->\"http://moved.example/\\1?from=x y\"\n",
+        ),
+        (
+            "urlregexplist",
+            "\"^http://127\\.0\\.0\\.1/safe/\"->\"https://safe.example/\"\n\"/alias$\"->\"/page\"\n",
+        ),
+        ("exceptionurllist", "127.0.0.1/old/kept\n"),
+    ]);
+    for (path, location) in [
+        ("old/a/b", "location: http://moved.example/a/b?from=x%20y\r\n"),
+        ("safe/x", "location: https://safe.example/x\r\n"),
+    ] {
+        let fetched = curl::through(gateway.address, &[&nginx.url(path)]);
+        assert_eq!((fetched.exit, fetched.status), (0, 302), "{fetched:?}");
+        assert!(fetched.heads.to_lowercase().contains(location), "{}", fetched.heads);
+    }
+    assert!(nginx.log().is_empty(), "{:?}", nginx.log());
+    gateway.until_event(&["led to another page by urlredirectregexplist:1", "/old/a/b"]);
+    nginx.put("page", "here");
+    assert_eq!(curl::through(gateway.address, &[&nginx.url("alias")]).text(), "here");
+    assert_eq!(curl::through(gateway.address, &[&nginx.url("old/kept")]).status, 404);
+}

@@ -14,7 +14,7 @@ use super::admission::Guest;
 use super::asked::{Asked, Method};
 use super::content::{Content, Said};
 use super::downstream::Downstream;
-use super::page::Way;
+use super::page::{Page, Way};
 use super::replace::{Changes, Replacing};
 use super::session::{Over, Session};
 use super::upstream::Upstream;
@@ -142,6 +142,9 @@ impl<'s> Exchange<'s> {
     async fn carry(&mut self) -> Result<(), Fault> {
         if self.request.inspection().is_refused() {
             return Err(self.blocked(Way::ToServer));
+        }
+        if let Some((to, rules)) = self.changes.leads_to(&self.asked) {
+            return Err(Fault::Answer(Box::new(Page::led(to, &rules)), Action::Replaced));
         }
         if self.asked.expects_continue && self.request.is_open() {
             // We answer it ourselves: the server hears nothing of the request before its content was judged.
