@@ -1,6 +1,6 @@
 //! Makes what the fuzz targets begin with: `fuzz-seeds DIRECTORY` writes `DIRECTORY/TARGET/NAME`. Rule: made here, not collected.
 //!
-//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar.
+//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
 
 mod http;
 mod settings;
@@ -87,6 +87,23 @@ impl Samples {
         line(
             "head -c 400000 /dev/zero | bzip2 -c > zeros.bz2; head -c 400000 /dev/zero | gzip -c > zeros.gz",
         );
+        for level in [1, 6, 19] {
+            line(&format!("zstd -q -{level} -c in/text.txt > text{level}.zst"));
+        }
+        line(
+            "zstd -q -c in/deep/er/noise.bin > noise.zst; head -c 300000 /dev/zero | zstd -q -c > zeros.zst",
+        );
+        line(
+            "cat text1.zst noise.zst > two.zst; zstd -q --check -19 -c in/deep/er/noise.bin *.gz > check.zst",
+        );
+        // Many symbols, long offsets and matches: tables of every sort.
+        line(
+            "cat /proc/cpuinfo /etc/services /etc/mime.types 2>/dev/null | head -c 60000 > in/words || true",
+        );
+        line(
+            "for l in 1 3 9 19; do zstd -q -$l -c in/words > words$l.zst; done; brotli -q 9 -c in/words > words.br",
+        );
+        line("rm in/words; brotli -c in/text.txt > text.br; brotli -q 1 -c in/deep/er/noise.bin > noise.br");
         line("zip -qr deflate.zip in; zip -q0r stored.zip in; zip -qr - in < /dev/null > stream.zip");
         line(
             "zip -q -P secret encrypted.zip in/text.txt; zip -q -Z bzip2 bzip2.zip in/text.txt; zip -qr nested.zip *.zip *.gz",
@@ -114,7 +131,14 @@ impl Samples {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
-    for (target, end) in [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar")] {
+    for (target, end) in [
+        ("zip", ".zip"),
+        ("gzip", ".gz"),
+        ("bzip2", ".bz2"),
+        ("tar", ".tar"),
+        ("zstd", ".zst"),
+        ("brotli", ".br"),
+    ] {
         for (name, bytes) in samples.ending(end) {
             corpus.put_cut(target, name, bytes);
             let (half, _) = bytes.split_at(bytes.len() * 2 / 3);
