@@ -15,6 +15,7 @@ use lockgate_model::{Flow, Protocol, Transaction, TransactionId};
 use std::cell::{Ref, RefCell};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One client's connection, whatever is spoken on it.
 pub struct Session {
@@ -100,6 +101,23 @@ impl Session {
             is_head: asked.is_some_and(|asked| asked.method == Method::Head),
             closes: true,
         }
+    }
+
+    /// Writes a line of the access log about what was no request.
+    pub fn visit_of_nothing(&self, end: &VisitEnd<'_>) {
+        self.shared.events.load().visit(&Visit {
+            took: Duration::ZERO,
+            client: self.client.client.ip(),
+            ending: end.ending,
+            status: end.status,
+            bytes: end.bytes,
+            method: "",
+            // Squid's words.
+            url: "error:invalid-request",
+            user: None,
+            server: None,
+            content_type: end.content_type,
+        });
     }
 
     /// Writes a line of the access log.
