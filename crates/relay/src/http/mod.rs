@@ -14,6 +14,7 @@ mod exchange;
 mod http1;
 mod origin;
 pub(crate) mod page;
+mod pool;
 mod session;
 mod tunnel;
 mod upstream;
@@ -37,7 +38,7 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
     let mut client = Box::new(Http1::new(stream));
     let over = client.run(&session).await;
     let patience = session.client.gate.settings.timeouts.data_block;
-    drop(session.take_kept());
+    session.drop_kept();
     client.end(patience, over).await;
 }
 
