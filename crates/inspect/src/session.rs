@@ -10,7 +10,8 @@ use crate::panel::Panel;
 use crate::policy::{Group, Policy, Who};
 use lockgate_content::Means;
 use lockgate_model::{
-    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
+    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Rewriter,
+    Transaction, Verdict,
 };
 use std::sync::Arc;
 
@@ -111,6 +112,11 @@ impl Session {
         self.generation.policy.group_for(Who { recipient, user, listener, client })
     }
 
+    /// What changes the exchanges of a group, beside the verdict on them.
+    pub fn rewriter(&self, group: &Group) -> Option<Arc<dyn Rewriter>> {
+        self.generation.databases.iter().find_map(|database| database.rewriter(&group.name))
+    }
+
     /// A transaction begins.
     pub fn begin(
         &mut self,
@@ -165,6 +171,11 @@ impl Inspection {
             layers.about(buffer, bytes, &mut self.judge);
             self.stop_if_refused();
         }
+    }
+
+    /// Whether an engine looks into it.
+    pub fn wants(&self, buffer: Buffer) -> bool {
+        self.layers.as_ref().is_some_and(|layers| layers.wants(buffer))
     }
 
     /// How long the last push or finish took, by the caller's clock: the next ones take smaller pieces where it was long.
