@@ -3,6 +3,7 @@
 
 use super::session::Session;
 use crate::dial::{DialError, Purpose, Upstream, dial_host};
+use crate::events::access::Server;
 use crate::listener::Visitor;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
@@ -72,6 +73,12 @@ impl Origin {
     /// The connection.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.upstream.stream
+    }
+
+    /// Where it leads, for the access log.
+    pub fn server(&self) -> Server {
+        let address = self.upstream.address.ip();
+        if self.leads_to_parent() { Server::Parent(address) } else { Server::Origin(address) }
     }
 
     /// The host that it leads to.
