@@ -15,6 +15,7 @@ use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
 use lockgate_model::{Flow, Protocol, Transaction, TransactionId};
 use std::cell::{Ref, RefCell};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub struct Session {
     /// The client.
     pub client: Visitor,
     /// Connections to servers that are this client's alone, for its next requests; the newest comes last.
-    kept: RefCell<Vec<Box<Origin>>>,
+    kept: RefCell<VecDeque<Box<Origin>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
     /// Who all requests of the connection are from, where that is settled: a client that is intercepted, or what comes out of
@@ -149,7 +150,7 @@ impl Session {
         let mut kept = self.kept.borrow_mut();
         let fits = |origin: &Origin| repeats == Repeats::Yes || origin.is_pinned();
         let own = kept.iter().rposition(|origin| origin.leads_to(host, port) && fits(origin));
-        if let Some(mut origin) = own.map(|at| kept.remove(at)) {
+        if let Some(mut origin) = own.and_then(|at| kept.remove(at)) {
             // One that is this client's and was closed is not looked for elsewhere: nobody else has it.
             origin.is_used &= repeats == Repeats::Yes;
             return origin.is_at_rest().then_some(origin);
@@ -166,9 +167,9 @@ impl Session {
         if origin.is_pinned() || self.has_own_connections() {
             let mut kept = self.kept.borrow_mut();
             if kept.len() >= KEPT_MAX {
-                kept.remove(0);
+                kept.pop_front();
             }
-            kept.push(origin);
+            kept.push_back(origin);
         } else {
             pool::put(&self.client.gate, origin, settings.idle_server_timeout, settings.idle_servers_max);
         }
