@@ -70,7 +70,7 @@ fn asked(gateway: SocketAddr, server: SocketAddr, requests: &[&str]) -> String {
         let request = request.replace("HOST", &server.to_string());
         stream.write_all(request.as_bytes()).expect("it reads");
         let (mut answer, mut piece) = (String::new(), [0; 4096]);
-        while !answer.split_once("\r\n\r\n").is_some_and(|(_, body)| !body.is_empty()) {
+        while answer.split_once("\r\n\r\n").is_none_or(|(_, body)| body.is_empty()) {
             let count = stream.read(&mut piece).expect("it answers");
             assert!(count > 0, "{answer}");
             answer.push_str(&String::from_utf8_lossy(&piece[..count]));
