@@ -18,6 +18,7 @@ mod http1;
 mod origin;
 pub mod page;
 mod pool;
+mod replace;
 mod session;
 mod tunnel;
 mod upstream;
