@@ -12,6 +12,7 @@ pub mod http;
 pub mod listener;
 pub mod maildir;
 mod paced;
+mod polled;
 pub mod pop3;
 mod proxy_header;
 pub mod quarantine;

@@ -3,7 +3,8 @@
 
 use crate::drain::Drain;
 use crate::events::Events;
-use crate::settings::{Listener, NextHopTls, Settings, Tls};
+use crate::http;
+use crate::settings::{Listener, NextHopTls, Settings, Speaks, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
 use arc_swap::ArcSwap;
@@ -31,7 +32,7 @@ impl Gate {
     pub fn open(settings: Listener) -> Result<Self, TlsError> {
         let tls = match (&settings.tls, &settings.certificate) {
             (Tls::Off, _) => None,
-            (_, Some(certificate)) => Some(tls::server_config(certificate)?),
+            (_, Some(certificate)) => Some(tls::server_config(certificate, alpn(settings.protocol))?),
             (_, None) => {
                 let reason = format!("listener {:?} has TLS on but no certificate", settings.name);
                 return Err(TlsError { path: PathBuf::new(), reason });
@@ -46,6 +47,14 @@ impl Gate {
             }
         };
         Ok(Self { settings, tls, next_hop_tls })
+    }
+}
+
+/// What clients may choose to speak under TLS.
+fn alpn(protocol: Speaks) -> &'static [&'static [u8]] {
+    match protocol {
+        Speaks::Http => &[http::ALPN_HTTP2, http::ALPN_HTTP1],
+        Speaks::Smtp | Speaks::Pop3 => &[],
     }
 }
 

@@ -34,6 +34,11 @@ impl Origin {
         &mut self.upstream.stream
     }
 
+    /// The connection and the port that it leads to, for another protocol than HTTP/1.
+    pub fn into_parts(self) -> (Upstream, u16) {
+        (self.upstream, self.port)
+    }
+
     /// Whether another request to the host may go by it: it is open, and nothing has come that nobody asked for.
     pub fn is_fit_for(&mut self, host: &str, port: u16) -> bool {
         let stream = &mut self.upstream.stream;

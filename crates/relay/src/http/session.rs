@@ -1,6 +1,7 @@
 //! What the exchanges of one client's connection share: [`Session`]. Rule: nothing of one exchange is kept here for the
 //! next, but a connection to the server and what the engines know of the flow.
 
+use super::http2::Streams;
 use super::origin::Origin;
 use crate::drain::Phase;
 use crate::listener::Visitor;
@@ -9,6 +10,7 @@ use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSess
 use lockgate_model::{Flow, Protocol, Transaction};
 use std::cell::{Ref, RefCell};
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One client's connection, whatever is spoken on it.
@@ -19,6 +21,8 @@ pub struct Session {
     pub client: Visitor,
     /// The connection to the origin of the last request, for the next one to the same.
     kept: RefCell<Option<Box<Origin>>>,
+    /// The connection by which exchanges go beside one another, where the server speaks HTTP/2.
+    streams: RefCell<Option<Rc<Streams>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
 }
@@ -38,7 +42,7 @@ impl Session {
     /// A client, let in.
     pub fn new(client: Visitor, shared: Arc<Shared>) -> Self {
         let inspect = RefCell::new(open_inspection(&client, &shared));
-        Self { shared, client, kept: RefCell::default(), inspect }
+        Self { shared, client, kept: RefCell::default(), streams: RefCell::default(), inspect }
     }
 
     /// The next exchange begins, with what is loaded now.
@@ -72,6 +76,16 @@ impl Session {
     /// Keeps a connection for the next request.
     pub fn keep(&self, origin: Box<Origin>) {
         self.kept.replace(Some(origin));
+    }
+
+    /// The connection that is shared by requests to the host, as long as it lasts.
+    pub fn streams(&self, host: &str, port: u16) -> Option<Rc<Streams>> {
+        self.streams.borrow().as_ref().filter(|streams| streams.is_fit_for(host, port)).map(Rc::clone)
+    }
+
+    /// Shares a connection with the requests to come.
+    pub fn share(&self, streams: Rc<Streams>) {
+        self.streams.replace(Some(streams));
     }
 
     /// Whether no more than what was begun is to be done.

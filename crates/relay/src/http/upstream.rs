@@ -3,6 +3,7 @@
 
 use super::content::{Last, Outlet};
 use super::http1;
+use super::http2::Http2Origin;
 use super::origin::Origin;
 use super::session::Session;
 use crate::stream::{ReadOutcome, Reading};
@@ -14,6 +15,8 @@ use std::io;
 pub enum Upstream {
     /// By HTTP/1: the exchange has the connection for itself.
     Http1(Box<Origin>),
+    /// By HTTP/2: the exchange has a stream for itself.
+    Http2(Box<Http2Origin>),
 }
 
 impl Upstream {
@@ -21,6 +24,7 @@ impl Upstream {
     pub fn is_used(&self) -> bool {
         match self {
             Self::Http1(origin) => origin.is_used,
+            Self::Http2(origin) => origin.is_used(),
         }
     }
 
@@ -33,6 +37,7 @@ impl Upstream {
                 origin.is_used &= !matches!(read, ReadOutcome::Bytes(_));
                 Ok(read)
             }
+            Self::Http2(origin) => origin.try_read(scratch),
         }
     }
 
@@ -40,6 +45,7 @@ impl Upstream {
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a, ResponseHead> {
         match self {
             Self::Http1(origin) => origin.reader.step(input),
+            Self::Http2(origin) => origin.step(input),
         }
     }
 
@@ -47,6 +53,8 @@ impl Upstream {
     pub fn unread(&mut self, rest: &[u8]) {
         match self {
             Self::Http1(origin) => origin.stream().unread(rest),
+            // Of what comes by a stream all is this response's, and a step uses it.
+            Self::Http2(_) => debug_assert!(rest.is_empty()),
         }
     }
 
@@ -54,6 +62,8 @@ impl Upstream {
     pub fn eof(&mut self) -> Eof {
         match self {
             Self::Http1(origin) => origin.reader.eof(),
+            // Its streams have ends of their own.
+            Self::Http2(_) => Eof::Truncated,
         }
     }
 
@@ -61,6 +71,7 @@ impl Upstream {
     pub fn pending_bytes(&mut self) -> usize {
         match self {
             Self::Http1(origin) => origin.stream().pending_bytes(),
+            Self::Http2(origin) => origin.pending_bytes(),
         }
     }
 
@@ -68,6 +79,7 @@ impl Upstream {
     pub fn try_flush(&mut self) -> io::Result<()> {
         match self {
             Self::Http1(origin) => origin.stream().try_flush(),
+            Self::Http2(origin) => origin.try_flush(),
         }
     }
 
@@ -75,6 +87,7 @@ impl Upstream {
     pub async fn ready(&mut self, reading: Reading) -> io::Result<()> {
         match self {
             Self::Http1(origin) => origin.stream().ready(reading).await,
+            Self::Http2(origin) => origin.ready(reading).await,
         }
     }
 
@@ -87,6 +100,8 @@ impl Upstream {
                     session.keep(origin);
                 }
             }
+            // The connection is the session's already.
+            Self::Http2(_) => {}
         }
     }
 }
@@ -110,6 +125,7 @@ impl Outlet for Upstream {
                 }
                 http1::write(origin.stream(), before, framing, content, last)
             }
+            Self::Http2(origin) => origin.write(head, framing, content, last),
         }
     }
 }

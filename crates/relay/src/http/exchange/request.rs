@@ -3,13 +3,16 @@
 
 use super::fault::{Fault, client_gone, dial_fault, origin_fault};
 use super::{Asked, Exchange, Upstream};
+use crate::http::ALPN_HTTP2;
 use crate::http::content::Outcome;
+use crate::http::http2::Streams;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
-use lockgate_proto::http::Frame;
+use lockgate_proto::http::{Frame, Scheme};
 use std::io;
+use std::rc::Rc;
 use tokio::time::Instant;
 
 impl Exchange<'_> {
@@ -18,18 +21,34 @@ impl Exchange<'_> {
         if !self.request.is_parked() {
             return Ok(());
         }
-        let Asked { host, port, .. } = &self.asked;
-        let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, *port).then_some(origin));
-        let mut origin = match fit {
-            Some(origin) => Upstream::Http1(origin),
-            None => self.dial().await?,
-        };
+        let mut origin = self.way().await?;
         self.last_progress = Instant::now();
         let is_used = origin.is_used();
         let written = self.request.unpark(&mut origin);
         self.origin = Some(origin);
         written.map_err(|e| origin_fault(is_used, &e))
+    }
+
+    /// By a connection that there is, or a new one.
+    async fn way(&self) -> Result<Upstream, Fault> {
+        let Asked { host, port, .. } = &self.asked;
+        // Where the server has just left it, nothing was said yet.
+        if let Some(streams) = self.session.streams(host, *port)
+            && let Ok(stream) = self.stream(&streams).await
+        {
+            return Ok(stream);
+        }
+        let kept = self.session.take_kept().filter(|_| self.is_repeatable);
+        match kept.and_then(|mut origin| origin.is_fit_for(host, *port).then_some(origin)) {
+            Some(origin) => Ok(Upstream::Http1(origin)),
+            None => self.dial().await,
+        }
+    }
+
+    /// By a stream of a connection that others may use, too.
+    async fn stream(&self, streams: &Streams) -> Result<Upstream, Fault> {
+        let stream = streams.stream(Scheme::Https, self.is_repeatable).await;
+        Ok(Upstream::Http2(Box::new(stream.map_err(|e| origin_fault(self.is_repeatable, &e))?)))
     }
 
     /// By a connection that is new.
@@ -46,7 +65,15 @@ impl Exchange<'_> {
     async fn dial(&self) -> Result<Upstream, Fault> {
         let (client, shared) = (&self.session.client, &self.session.shared);
         let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
-        dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(|e| dial_fault(&e))
+        let mut origin = dialled.map_err(|e| dial_fault(&e))?;
+        if origin.stream().alpn() != Some(ALPN_HTTP2) {
+            return Ok(Upstream::Http1(Box::new(origin)));
+        }
+        let patience = client.gate.settings.timeouts.handshake;
+        let streams = Streams::open(origin, patience).await.map_err(|e| origin_fault(false, &e))?;
+        let streams = Rc::new(streams);
+        self.session.share(Rc::clone(&streams));
+        self.stream(&streams).await
     }
 
     /// Reads once from the client and passes on what came; says whether anything did.
