@@ -104,7 +104,16 @@ impl AsyncWrite for Stream {
         ready!(self.as_mut().poll_flush(cx))?;
         self.say_end()?;
         ready!(self.as_mut().poll_flush(cx))?;
-        Poll::Ready(Ok(()))
+        // Asked again, it may find the other side gone already.
+        let _ = self.shut();
+        // A reset that answers what still comes would overtake our last words. Who closes has a time for it.
+        loop {
+            match self.discard()? {
+                ReadOutcome::Bytes(_) => {}
+                ReadOutcome::WouldBlock => ready!(self.poll_readable(cx))?,
+                ReadOutcome::End => return Poll::Ready(Ok(())),
+            }
+        }
     }
 }
 

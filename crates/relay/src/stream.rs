@@ -295,12 +295,22 @@ impl Stream {
     pub async fn end_writing(&mut self) -> io::Result<()> {
         self.say_end()?;
         self.flush().await?;
-        SockRef::from(&self.tcp).shutdown(Shutdown::Write)
+        self.shut()
     }
 
     /// Queues the end that TLS has of its own, if it is on.
     pub(crate) fn say_end(&mut self) -> io::Result<()> {
         self.tls.as_mut().map_or(Ok(()), |tls| tls.say_end(&mut self.pending))
+    }
+
+    /// Ends our way of the socket.
+    pub(crate) fn shut(&self) -> io::Result<()> {
+        SockRef::from(&self.tcp).shutdown(Shutdown::Write)
+    }
+
+    /// Reads what nobody wants any more.
+    pub(crate) fn discard(&self) -> io::Result<ReadOutcome> {
+        with_scratch(|scratch| receive(&self.tcp, scratch))
     }
 
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -315,7 +325,7 @@ impl Stream {
         self.end_writing().await?;
         let mut discarded = 0;
         while discarded < LINGER_BYTES_MAX {
-            match with_scratch(|scratch| receive(&self.tcp, scratch))? {
+            match self.discard()? {
                 ReadOutcome::Bytes(count) => {
                     discarded += count;
                     // Others run in between, and the time limit is looked at.

@@ -58,7 +58,8 @@ async fn open(session: &Session, asked: &Asked, inspection: &Inspection) -> Resu
     if !session.client.gate.settings.connect_ports.contains(&asked.port) {
         return Err(Page::forbidden(format!("CONNECT to port {} is not allowed", asked.port)));
     }
-    let dialled = Origin::dial(&session.client, &session.shared, &asked.host, asked.port).await;
+    let (client, shared) = (&session.client, &session.shared);
+    let dialled = Origin::dial_tunnel(client, shared, &asked.host, asked.port).await;
     let origin = dialled.map_err(|e| match e {
         DialError::Nowhere(why) => Page::forbidden(why),
         DialError::Timeout => Page::bad_gateway(504, "the server does not take the connection in time"),

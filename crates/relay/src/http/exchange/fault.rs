@@ -66,6 +66,7 @@ pub fn dial_fault(error: &DialError) -> Fault {
         DialError::Nowhere(why) => Fault::Answer(Box::new(Page::forbidden(*why)), Action::Refused),
         DialError::Name(e) => gateway(502, &format!("the server's name cannot be resolved: {e}")),
         DialError::Refused(e) => gateway(502, &format!("the server cannot be reached: {e}")),
+        DialError::Parent(e) => gateway(502, &e.to_string()),
         DialError::Timeout => gateway(504, "the server does not take the connection in time"),
         DialError::Busy => gateway(503, "too many connections to this server"),
     }
