@@ -6,6 +6,7 @@ use super::http1;
 use super::http2::Http2Origin;
 use super::origin::Origin;
 use super::session::Session;
+use crate::events::access::Server;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Released;
 use lockgate_proto::http::{Eof, Framing, RequestHead, ResponseHead, Step};
@@ -25,6 +26,14 @@ impl Upstream {
         match self {
             Self::Http1(origin) => origin.is_used,
             Self::Http2(origin) => origin.is_used(),
+        }
+    }
+
+    /// Where it leads, for the access log.
+    pub fn server(&self) -> Server {
+        match self {
+            Self::Http1(origin) => origin.server(),
+            Self::Http2(origin) => origin.server(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A client that speaks HTTP/2: [`serve`], and [`Http2`], one of its streams. Rule: each stream is an exchange of its own;
 //! who only makes work is left.
 
+use super::super::admission;
 use super::super::asked::{Asked, Method};
 use super::super::content::Last;
 use super::super::downstream::Downstream;
-use super::super::exchange::Exchange;
 use super::super::page::{About, Page};
 use super::super::session::{Over, Session, client_gone};
 use super::flow::{Incoming, Outgoing, broken};
@@ -126,7 +126,7 @@ impl Http2 {
             Ok(asked) if asked.method == Method::Connect => {
                 self.refuse(session, &Page::bad_request(501, "CONNECT goes by HTTP/1.1"))
             }
-            Ok(asked) => Exchange::new(session, Downstream::Http2(self), asked, framing).run().await,
+            Ok(asked) => admission::serve(session, Downstream::Http2(self), asked, framing).await,
             Err(page) => self.refuse(session, &page),
         }
     }
@@ -134,9 +134,7 @@ impl Http2 {
     /// Answers what is no request that could be served.
     fn refuse(&mut self, session: &Session, page: &Page) -> Result<(), Over> {
         let id = TransactionId(session.shared.next_id());
-        let hostname = &session.shared.settings.load_full().hostname;
-        let about = About { address: "", id, hostname, is_head: false, closes: false };
-        self.say_page(page, &about).map_err(client_gone)?;
+        self.say_page(page, &session.about(None, id)).map_err(client_gone)?;
         note(session, &format!("refused {id}: {} {}", page.status(), page.why()));
         Ok(())
     }
@@ -219,7 +217,7 @@ impl Http2 {
     }
 
     /// As [`Downstream::say_page`].
-    pub fn say_page(&mut self, page: &Page, about: &About<'_>) -> io::Result<()> {
+    pub fn say_page(&mut self, page: &Page, about: &About) -> io::Result<()> {
         let (head, body) = page.response(about);
         let framing = if about.is_head { Framing::None } else { Framing::Length(body.len() as u64) };
         let outgoing = self.begin(&head, framing, about.is_head)?;

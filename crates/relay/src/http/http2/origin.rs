@@ -5,6 +5,7 @@ use super::super::content::Last;
 use super::super::origin::Origin;
 use super::flow::{Incoming, Outgoing, broken};
 use super::{heads, limits};
+use crate::events::access::Server;
 use crate::stream::{ReadOutcome, Reading};
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
@@ -28,6 +29,7 @@ pub struct Streams {
     requests: SendRequest<Bytes>,
     host: String,
     port: u16,
+    server: Server,
     /// Whether a response has come by it: a server may leave such a connection at any time.
     is_used: Rc<Cell<bool>>,
     driver: AbortHandle,
@@ -36,6 +38,7 @@ pub struct Streams {
 impl Streams {
     /// Begins on a connection, within the time given.
     pub async fn open(origin: Origin, patience: Duration) -> io::Result<Self> {
+        let server = origin.server();
         let (dialled, port) = origin.into_parts();
         let (stream, host, place) = dialled.into_parts();
         let handshake = limits::client().handshake(stream);
@@ -47,7 +50,7 @@ impl Streams {
             let _ = connection.await;
         });
         let is_used = Rc::default();
-        Ok(Self { requests, host, port, is_used, driver: driver.abort_handle() })
+        Ok(Self { requests, host, port, server, is_used, driver: driver.abort_handle() })
     }
 
     /// Whether another request to the host may go by it.
@@ -62,6 +65,7 @@ impl Streams {
         Ok(Http2Origin {
             requests,
             scheme,
+            server: self.server,
             is_used,
             has_answered: Rc::clone(&self.is_used),
             method: Vec::new(),
@@ -84,6 +88,7 @@ impl Drop for Streams {
 pub struct Http2Origin {
     requests: SendRequest<Bytes>,
     scheme: Scheme,
+    server: Server,
     is_used: bool,
     has_answered: Rc<Cell<bool>>,
     method: Vec<u8>,
@@ -104,6 +109,11 @@ impl Http2Origin {
     /// Whether the server may have left the connection before the request came there, which may be sent again.
     pub fn is_used(&self) -> bool {
         self.is_used
+    }
+
+    /// As `Upstream::server`.
+    pub fn server(&self) -> Server {
+        self.server
     }
 
     /// As `Upstream::try_read`.
