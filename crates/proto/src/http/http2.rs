@@ -211,7 +211,10 @@ fn length(fields: &mut Fields) -> Result<Option<u64>, Refusal> {
 mod tests {
     use super::*;
 
-    fn fields(lines: &[(&str, &str)]) -> Fields {
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+    type Read = Result<(RequestHead, Framing), Refusal>;
+
+    fn fields(lines: Lines<'_>) -> Fields {
         lines.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect()
     }
 
@@ -225,11 +228,7 @@ mod tests {
         }
     }
 
-    fn read(
-        pseudo: Pseudo<'_>,
-        lines: &[(&str, &str)],
-        follows: Follows,
-    ) -> Result<(RequestHead, Framing), Refusal> {
+    fn read(pseudo: Pseudo<'_>, lines: Lines<'_>, follows: Follows) -> Read {
         request_from_http2(pseudo, fields(lines), follows, &Limits::default())
     }
 
@@ -238,8 +237,8 @@ mod tests {
         use Refusal::{
             BadMethod, BadTarget, HostBad, HostDiffers, HostMissing, HostRepeated, UnknownScheme, UserInfo,
         };
-        let host: &[(&str, &str)] = &[("host", "a.example")];
-        let cases: [(Pseudo<'_>, &[(&str, &str)], Result<&str, Refusal>); 24] = [
+        let host: Lines<'_> = &[("host", "a.example")];
+        let cases: [(Pseudo<'_>, Lines<'_>, Result<&str, Refusal>); 24] = [
             (pseudo("GET", "https", "A.example", "/x?y"), &[], Ok("https://a.example/x?y")),
             (pseudo("GET", "http", "a.example:8080", "/"), &[], Ok("http://a.example:8080/")),
             (pseudo("GET", "https", "a.example:443", "/"), host, Ok("https://a.example/")),
@@ -337,7 +336,8 @@ mod tests {
     #[test]
     fn where_a_response_ends_is_decided_by_method_status_and_fields() {
         use Framing::{Chunked, Length, None};
-        let cases: [(u16, &str, &str, Follows, Result<(Framing, bool), Refusal>); 12] = [
+        type Ended = Result<(Framing, bool), Refusal>;
+        let cases: [(u16, &str, &str, Follows, Ended); 12] = [
             (200, "GET", "", Follows::Content, Ok((Chunked, false))),
             (200, "GET", "", Follows::Nothing, Ok((Length(0), false))),
             (200, "GET", "9", Follows::Content, Ok((Length(9), true))),
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(head.fields, fields(&[("x", "y"), ("cookie", "a=1; b=2; c=3; d")]));
         let limits =
             Limits { head_bytes_max: 20, fields_max: 2, start_line_bytes_max: 12, ..Limits::default() };
-        let cases: [(&str, &[(&str, &str)], Option<Refusal>); 5] = [
+        let cases: [(&str, Lines<'_>, Option<Refusal>); 5] = [
             ("/", &[("a", "1"), ("b", "2")], None),
             ("/", &[("a", "1"), ("b", "2"), ("c", "3")], Some(Refusal::TooManyFields)),
             ("/", &[("a", "123456789012345")], None),
