@@ -18,6 +18,7 @@ mod http1;
 mod http2;
 mod origin;
 pub mod page;
+mod replace;
 mod session;
 mod tunnel;
 mod upstream;

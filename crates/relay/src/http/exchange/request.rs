@@ -2,7 +2,7 @@
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
 use super::fault::{Fault, client_gone, dial_fault, origin_fault};
-use super::{Asked, Exchange, Upstream};
+use super::{Exchange, Upstream};
 use crate::http::ALPN_HTTP2;
 use crate::http::content::Outcome;
 use crate::http::http2::Streams;
@@ -31,15 +31,15 @@ impl Exchange<'_> {
 
     /// By a connection that there is, or a new one.
     async fn way(&self) -> Result<Upstream, Fault> {
-        let Asked { host, port, .. } = &self.asked;
+        let (host, port) = self.asked.server();
         // Where the server has just left it, nothing was said yet.
-        if let Some(streams) = self.session.streams(host, *port)
+        if let Some(streams) = self.session.streams(host, port)
             && let Ok(stream) = self.stream(&streams).await
         {
             return Ok(stream);
         }
         let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        match kept.and_then(|mut origin| origin.is_fit_for(host, *port).then_some(origin)) {
+        match kept.and_then(|mut origin| origin.is_fit_for(host, port).then_some(origin)) {
             Some(origin) => Ok(Upstream::Http1(origin)),
             None => self.dial().await,
         }
@@ -64,7 +64,8 @@ impl Exchange<'_> {
 
     async fn dial(&self) -> Result<Upstream, Fault> {
         let (client, shared) = (&self.session.client, &self.session.shared);
-        let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
+        let (host, port) = self.asked.server();
+        let dialled = Origin::dial(client, shared, host, port).await;
         let mut origin = dialled.map_err(|e| dial_fault(&e))?;
         if origin.stream().alpn() != Some(ALPN_HTTP2) {
             return Ok(Upstream::Http1(Box::new(origin)));
@@ -121,7 +122,7 @@ impl Exchange<'_> {
     pub fn request_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
         let is_used = self.origin.as_ref().is_some_and(Upstream::is_used);
         match outcome.map_err(|e| origin_fault(is_used, &e))? {
-            Outcome::More | Outcome::Complete => Ok(()),
+            Outcome::More | Outcome::Complete | Outcome::Whole => Ok(()),
             Outcome::Refused => Err(self.blocked(Way::ToServer)),
         }
     }
