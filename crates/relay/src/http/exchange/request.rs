@@ -8,6 +8,7 @@ use crate::http::content::Outcome;
 use crate::http::http2::Streams;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
+use crate::http::session::Repeats;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_proto::http::{Frame, Scheme};
@@ -22,6 +23,9 @@ impl Exchange<'_> {
             return Ok(());
         }
         let mut origin = self.way().await?;
+        if self.asked.authorizes_connection() {
+            origin.pin();
+        }
         self.last_progress = Instant::now();
         let is_used = origin.is_used();
         let written = self.request.unpark(&mut origin);
@@ -38,8 +42,8 @@ impl Exchange<'_> {
         {
             return Ok(stream);
         }
-        let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        match kept.and_then(|mut origin| origin.is_fit_for(host, port).then_some(origin)) {
+        let repeats = if self.is_repeatable { Repeats::Yes } else { Repeats::No };
+        match self.session.take_kept(host, port, repeats) {
             Some(origin) => Ok(Upstream::Http1(origin)),
             None => self.dial().await,
         }
