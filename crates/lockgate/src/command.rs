@@ -108,6 +108,13 @@ fn url() -> Command {
                 .value_name("NAME")
                 .help("The policy group whose lists are asked [default: default]"),
         )
+        .arg(
+            Arg::new("content")
+                .long("content")
+                .value_name("FILE")
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("The page itself: what its phrases come to"),
+        )
         .arg(json("One JSON object for each URL"))
         .arg(
             Arg::new("url")

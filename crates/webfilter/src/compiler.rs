@@ -6,9 +6,10 @@ use crate::hash::Key;
 use crate::moment::{Clock, TimeLimit};
 use crate::networks::{Listed, Networks};
 use crate::patterns::{self, Pattern, Patterns};
+use crate::phrases::{self, Added, PhraseFile, Said};
 use crate::report::Report;
 use crate::ruleset::kind::{Content, Rank};
-use crate::ruleset::lines::lines;
+use crate::ruleset::lines::{decoded, lines, raw_lines};
 use crate::ruleset::{self, Entry, Fault, Kind, Line, Scope};
 use crate::table::{Draft, ListId, Table};
 use std::collections::HashMap;
@@ -25,6 +26,8 @@ pub struct Sources {
     patterns: Vec<Pattern>,
     filters: Vec<Filter>,
     blankets: Vec<(Scope, ListId, u32)>,
+    phrases: phrases::Drafts,
+    phrase_settings: phrases::Settings,
     /// For each directory of a category, whether its `usage` says that it is good for allowing only.
     usages: HashMap<String, Usage>,
 }
@@ -34,6 +37,15 @@ pub struct Sources {
 enum Usage {
     Banning,
     Allowing,
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Loaded,
+    PassedOver,
+    /// It is about the list, or nothing.
+    Said,
 }
 
 /// A list that another one wants read in its place. Whoever reads files finds it and gives it to [`Sources::include`].
@@ -59,8 +71,15 @@ impl Sources {
             patterns: Vec::new(),
             filters: Vec::new(),
             blankets: Vec::new(),
+            phrases: phrases::Drafts::default(),
+            phrase_settings: phrases::Settings::default(),
             usages: HashMap::new(),
         }
+    }
+
+    /// How pages are judged by the phrases of the lists.
+    pub fn judge_phrases_by(&mut self, settings: phrases::Settings) {
+        self.phrase_settings = settings;
     }
 
     /// Adds a file. Its name decides how its bytes are read, or else they do themselves. Answers with the lists that it
@@ -121,17 +140,19 @@ impl Sources {
         let mut count = self.report.counts.get(&kind).copied().unwrap_or_default();
         let mut includes = Vec::new();
         let before = (count, self.report.failures.len());
-        for (number, line) in lines(bytes) {
-            match line.and_then(|line| ruleset::parse(kind.content(), &line)) {
-                Ok(Line::Comment) => {}
-                Ok(Line::PassedOver) => count.passed_over += 1,
-                Ok(line) => match self.take(line, id, number, &mut includes) {
-                    Ok(lines) => count.loaded += lines,
-                    Err(Fault(reason)) => {
-                        count.failed += 1;
-                        self.report.fail(&file, number, reason);
-                    }
+        let mut phrases = PhraseFile::of(kind, id, name, bytes);
+        for (number, line) in raw_lines(bytes) {
+            let taken = line.and_then(|line| match &mut phrases {
+                Some(phrases) => self.take_phrase(line, phrases, number, &mut includes),
+                None => match ruleset::parse(kind.content(), &decoded(line))? {
+                    Line::PassedOver => Ok(Taken::PassedOver),
+                    line => self.take(line, id, number, &mut includes),
                 },
+            });
+            match taken {
+                Ok(Taken::Loaded) => count.loaded += 1,
+                Ok(Taken::PassedOver) => count.passed_over += 1,
+                Ok(Taken::Said) => {}
                 Err(Fault(reason)) => {
                     count.failed += 1;
                     self.report.fail(&file, number, reason);
@@ -146,33 +167,65 @@ impl Sources {
         includes
     }
 
-    /// Takes what a line says; answers how many lines that are.
-    fn take(&mut self, said: Line, id: ListId, line: u32, includes: &mut Vec<Include>) -> Result<u64, Fault> {
+    /// A line of a phrase list.
+    fn take_phrase(
+        &mut self,
+        line: &[u8],
+        file: &mut PhraseFile,
+        number: u32,
+        includes: &mut Vec<Include>,
+    ) -> Result<Taken, Fault> {
+        match phrases::parse(line)? {
+            Said::Phrase(phrase) => Ok(match self.phrases.add(phrase, file, number) {
+                Added::Yes => Taken::Loaded,
+                Added::NeverFound => Taken::PassedOver,
+            }),
+            Said::NoConvert => {
+                file.keep_case();
+                Ok(Taken::Said)
+            }
+            Said::Other => match ruleset::parse(Content::Phrases, &decoded(line))? {
+                said @ (Line::Include(_) | Line::Category(_) | Line::Time(_)) => {
+                    self.take(said, file.list, number, includes)
+                }
+                _ => Ok(Taken::Said),
+            },
+        }
+    }
+
+    /// Takes what a line says.
+    fn take(
+        &mut self,
+        said: Line,
+        id: ListId,
+        line: u32,
+        includes: &mut Vec<Include>,
+    ) -> Result<Taken, Fault> {
         match said {
             Line::Entries(entries) => {
                 for entry in entries {
                     self.take_entry(entry, id, line)?;
                 }
-                Ok(1)
+                Ok(Taken::Loaded)
             }
             Line::Filter(rank, entry) => {
                 let list = self.list_of_rank(id, rank)?;
                 self.take_entry(entry, list, line)?;
-                Ok(1)
+                Ok(Taken::Loaded)
             }
             Line::Include(path) => {
                 includes.push(Include { path, line, by: id });
-                Ok(1)
+                Ok(Taken::Loaded)
             }
             Line::Category(name) => {
                 self.lists[usize::from(id)].category = name.into();
-                Ok(0)
+                Ok(Taken::Said)
             }
             Line::Time(limit) => {
                 self.lists[usize::from(id)].times.push(limit);
-                Ok(0)
+                Ok(Taken::Said)
             }
-            Line::PassedOver | Line::Comment => Ok(0),
+            Line::PassedOver | Line::Comment => Ok(Taken::Said),
         }
     }
 
@@ -260,6 +313,7 @@ impl Sources {
             patterns,
             filters: Filters::new(self.hasher.0, self.filters),
             blankets: self.blankets,
+            phrases: self.phrases.compile(self.phrase_settings),
             clock,
         };
         (database, self.report)

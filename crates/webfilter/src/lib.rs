@@ -34,6 +34,7 @@ mod hash;
 mod moment;
 mod networks;
 mod patterns;
+pub mod phrases;
 mod report;
 mod ruleset;
 mod scanner;

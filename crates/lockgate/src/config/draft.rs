@@ -18,6 +18,8 @@ pub struct Draft {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// How their phrases judge pages.
+    pub phrases: lockgate_webfilter::phrases::Settings,
 }
 
 /// Where signatures or lists come from.
@@ -36,6 +38,7 @@ impl Default for Draft {
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
             lists: vec![Source::Demonstration],
+            phrases: lockgate_webfilter::phrases::Settings::default(),
         }
     }
 }

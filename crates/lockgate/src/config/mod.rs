@@ -58,6 +58,8 @@ pub struct Config {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// How their phrases judge pages.
+    pub phrases: lockgate_webfilter::phrases::Settings,
     /// Those of the groups that have some of their own, by the group's name.
     pub group_lists: Vec<(String, Vec<Source>)>,
     /// Who is judged how.
@@ -282,6 +284,7 @@ impl<'a> Reading<'a> {
             limits: self.draft.limits,
             databases: self.draft.databases,
             lists: self.draft.lists,
+            phrases: self.draft.phrases,
             group_lists: self.group_lists,
             policy: Policy::new(groups.collect()),
         })

@@ -3,7 +3,7 @@
 
 use crate::events::timestamp;
 use lockgate_inspect::Judgement;
-use lockgate_model::{Engine, Finding, Flow, Transaction, Verdict};
+use lockgate_model::{Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -207,7 +207,7 @@ impl Record<'_> {
             .incomplete
             .iter()
             .map(|incomplete| json!({"part": &*incomplete.part, "reason": incomplete.reason.name()}));
-        json!({
+        let mut verdict = json!({
             "id": self.about.id.to_string(),
             "verdict": judgement.verdict.name(),
             "action": self.action.name(),
@@ -221,7 +221,11 @@ impl Record<'_> {
             "findings_count": judgement.findings_count,
             "incomplete": incomplete.collect::<Vec<_>>(),
             "incomplete_count": judgement.incomplete_count,
-        })
+        });
+        if let Some(points) = &judgement.points {
+            verdict["points"] = points_json(points);
+        }
+        verdict
     }
 
     fn alert(&self, finding: &Finding) -> Value {
@@ -293,6 +297,16 @@ pub fn finding_json(finding: &Finding) -> Value {
         "part": &*finding.part,
         "buffer": finding.buffer.name(),
         "offset": finding.offset,
+    })
+}
+
+/// What was counted, and of what.
+fn points_json(points: &Points) -> Value {
+    let term = |term: &PointsTerm| json!({"name": &*term.name, "points": term.points, "times": term.times, "rule": &*term.rule});
+    json!({
+        "sum": points.sum,
+        "max": points.max,
+        "terms": points.terms.iter().map(term).collect::<Vec<_>>(),
     })
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum Content {
     Filters,
     /// Whether a category is of sites to ban.
     Usage,
+    /// Words in pages.
+    Phrases,
 }
 
 /// What a list says of what is on it. The lists of a lower rank are not asked where one of a higher rank has it.
@@ -47,7 +49,7 @@ pub(crate) enum Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind(u8);
 
-const KINDS: [(&str, Content, Rank); 36] = [
+const KINDS: [(&str, Content, Rank); 39] = [
     ("localexceptionsitelist", Content::Sites, Rank::LocalException),
     ("localexceptionsiteiplist", Content::Sites, Rank::LocalException),
     ("localexceptionurllist", Content::Urls, Rank::LocalException),
@@ -79,6 +81,9 @@ const KINDS: [(&str, Content, Rank); 36] = [
     ("exceptionextensionlist", Content::Extensions, Rank::FileAllowed),
     ("bannedmimetypelist", Content::MediaTypes, Rank::FileBanned),
     ("exceptionmimetypelist", Content::MediaTypes, Rank::FileAllowed),
+    ("exceptionphraselist", Content::Phrases, Rank::Exception),
+    ("bannedphraselist", Content::Phrases, Rank::Banned),
+    ("weightedphraselist", Content::Phrases, Rank::Banned),
     ("domains", Content::Sites, Rank::Banned),
     ("urls", Content::Urls, Rank::Banned),
     ("expressions", Content::Patterns, Rank::Banned),
@@ -188,7 +193,7 @@ mod tests {
             ("own.domains", Some("domains")),
             ("easy.ADBLOCK", Some("adblock")),
             ("own.bannedsitelist", None),
-            ("weightedphraselist", None),
+            ("phraselists/pornography/weighted", None),
             ("README", None),
             ("", None),
         ] {

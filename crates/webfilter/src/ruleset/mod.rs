@@ -99,6 +99,6 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Line, Fault> {
             none if none.is_empty() => Ok(Line::PassedOver),
             entries => Ok(Line::Entries(entries)),
         },
-        Content::Filters | Content::Usage => Ok(Line::Comment),
+        Content::Filters | Content::Usage | Content::Phrases => Ok(Line::Comment),
     }
 }
