@@ -71,6 +71,7 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
     let list_kinds: Map<String, Value> = lists.counts.iter().map(of_lists).collect();
     let unknown = report.unknown.iter().map(|unknown| &*unknown.file);
     let unknown: Vec<_> = unknown.chain(lists.unknown.iter().map(|file| &**file)).collect();
+    let idle: Vec<_> = lists.idle.iter().map(|(file, why)| json!({"file": &**file, "reason": why})).collect();
     json!({
         "signatures_loaded": report.signatures_loaded(),
         "signatures_failed": report.signatures_failed(),
@@ -81,6 +82,7 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
         "signatures": kinds,
         "lists": list_kinds,
         "files_not_understood": unknown,
+        "files_that_decide_nothing": idle,
         "errors": errors,
     })
 }
@@ -97,8 +99,7 @@ fn json_lines(loaded: &Loaded) -> String {
         let _ = writeln!(out, "{line}");
     }
     for failure in &loaded.list_report.failures {
-        let line =
-            json!({"file": &*failure.file, "line": failure.line, "column": null, "reason": failure.reason});
+        let line = json!({"file": &*failure.file, "line": failure.line, "column": failure.column, "reason": failure.reason});
         let _ = writeln!(out, "{line}");
     }
     out
@@ -160,16 +161,19 @@ fn lists_text(config: &Config, report: &lockgate_webfilter::Report) -> String {
         let _ = writeln!(out, "  for group {group} from {names}");
     }
     for (kind, count) in &report.counts {
-        let _ = write!(out, "  {:26} {:>8} loaded, {} not loaded", kind.name(), count.loaded, count.failed);
+        let _ = write!(out, "  {:28} {:>8} loaded, {} not loaded", kind.name(), count.loaded, count.failed);
         if count.passed_over > 0 {
             let _ = write!(out, ", {} about what no gateway sees", count.passed_over);
         }
         out.push('\n');
     }
     let (loaded, failed) = (report.lines_loaded(), report.lines_failed());
-    let _ = writeln!(out, "  {:26} {loaded:>8} loaded, {failed} not loaded", "all");
+    let _ = writeln!(out, "  {:28} {loaded:>8} loaded, {failed} not loaded", "all");
     for unknown in &report.unknown {
         let _ = writeln!(out, "  not understood yet: {unknown}");
+    }
+    for (file, why) in &report.idle {
+        let _ = writeln!(out, "  decides nothing: {file}: {why}");
     }
     for failure in &report.failures {
         let _ = writeln!(out, "  {failure}");

@@ -1,8 +1,9 @@
 //! What is written down: EVE JSON lines and the log for people, by one writer thread. Rule: a connection never waits for
 //! the writer; what does not fit its queue is counted, and the count is written down.
 //!
-//! [`Events`] is the way in, [`record`] makes the lines, [`timestamp`] their time.
+//! [`Events`] is the way in, [`record`] makes the lines, `json` their form, [`timestamp`] their time.
 
+mod json;
 pub mod record;
 pub mod timestamp;
 

@@ -4,8 +4,10 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::parent::{Hosts, Parent};
 pub use lockgate_model::Network;
 
 /// Everything the relay needs besides a generation of engines.
@@ -25,6 +27,8 @@ pub struct Settings {
     /// Bytes that decoders may hold at once, over all connections; when they are spent, content is
     /// `Incomplete(budget)` and the client is told to come again.
     pub content_pool_bytes: u64,
+    /// How long what a name leads to is remembered.
+    pub names_kept: Duration,
     /// How long connections may go on after SIGTERM before they are dropped.
     pub drain_timeout: Duration,
     /// Where mails with the verdict `quarantine` are kept; without it nothing is ever written to disk.
@@ -46,6 +50,7 @@ impl Default for Settings {
             connections_max: 10_000,
             hold_pool_bytes: 256 << 20,
             content_pool_bytes: 512 << 20,
+            names_kept: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(60),
             quarantine_directory: None,
             events: EventsTo::Nowhere,
@@ -245,6 +250,8 @@ pub struct Listener {
     pub hold_bytes: u64,
     /// Of a longer one, the last so many bytes are always held (POP3, HTTP).
     pub tail_bytes: u64,
+    /// Of a stream that says little at a time, how long they are held (HTTP).
+    pub tail_time_max: Duration,
     /// The longest mail accepted; offered as SIZE.
     pub message_bytes_max: u64,
     /// Recipients in one mail.
@@ -265,6 +272,10 @@ pub struct Listener {
     pub chunking: Switch,
     /// The ports that CONNECT may lead to (HTTP).
     pub connect_ports: Vec<u16>,
+    /// The proxy behind this one, if there is one (HTTP).
+    pub upstream: Option<Arc<Parent>>,
+    /// Hosts that are gone to without it.
+    pub no_upstream: Hosts,
     /// How long is waited for whom.
     pub timeouts: Timeouts,
 }
@@ -291,6 +302,7 @@ impl Listener {
             accept_proxy_from: Vec::new(),
             hold_bytes: 256 << 10,
             tail_bytes: 64 << 10,
+            tail_time_max: Duration::from_millis(250),
             message_bytes_max: 50 << 20,
             recipients_max: 1000,
             commands_max: 10_000,
@@ -301,6 +313,8 @@ impl Listener {
             trace_header: Switch::On,
             chunking: Switch::On,
             connect_ports: vec![443],
+            upstream: None,
+            no_upstream: Hosts::default(),
             timeouts: Timeouts::default(),
         }
     }

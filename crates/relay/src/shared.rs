@@ -3,6 +3,7 @@
 
 use crate::drain::Drain;
 use crate::events::Events;
+use crate::resolver::Resolver;
 use crate::settings::{Listener, NextHopTls, Settings, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
@@ -63,6 +64,8 @@ pub struct Shared {
     pub clients: Arc<Tally<IpAddr>>,
     /// Connections to next hops, by next hop.
     pub next_hops: Arc<Tally<String>>,
+    /// What names lead to.
+    pub resolver: Resolver,
     /// Whether we are stopping.
     pub drain: Drain,
     /// What has happened so far.
@@ -96,6 +99,7 @@ impl Shared {
             pools,
             clients: Arc::default(),
             next_hops: Arc::default(),
+            resolver: Resolver::default(),
             drain: Drain::default(),
             counts: Counts::default(),
             events: ArcSwap::from_pointee(Events::nowhere()),

@@ -61,7 +61,11 @@ impl fmt::Display for Listing {
 
 /// `FILE:LINE` of a line.
 pub(crate) fn rule(file: &str, line: u32) -> String {
-    format!("{}:{line}", short(file))
+    match line {
+        // A rule of the configuration, not of a list.
+        0 => short(file).to_owned(),
+        line => format!("{}:{line}", short(file)),
+    }
 }
 
 /// A file's name, with its directory where that is what tells it from others (`adult/domains`).

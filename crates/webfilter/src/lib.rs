@@ -25,6 +25,7 @@
 //! 2⁶⁴ / names look-ups, and nobody who has not the key can look for such a name (see `table`).
 
 mod address;
+mod asking;
 mod compiler;
 mod database;
 mod decision;
@@ -36,6 +37,11 @@ mod networks;
 mod patterns;
 pub mod phrases;
 mod report;
+mod request;
+mod rewriter;
+mod rewrites;
+#[cfg(test)]
+mod rules_tests;
 mod ruleset;
 mod scanner;
 #[cfg(test)]
@@ -44,12 +50,13 @@ mod table;
 
 pub use address::Address;
 pub use compiler::{Include, Sources};
-pub use database::Database;
+pub use database::{Database, Files};
 pub use decision::{Decision, Listing, Outcome};
 pub use grouped::Grouped;
 pub use hash::Key;
 pub use moment::{Clock, Moment};
 pub use report::{Count, FAILURES_MAX, Failure, Report};
+pub use request::Request;
 pub use ruleset::Kind;
 
 #[cfg(test)]

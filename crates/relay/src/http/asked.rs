@@ -6,9 +6,7 @@ use super::page::Page;
 use crate::events;
 use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
-use lockgate_proto::http::{
-    Fields, Form, Framing, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close, write_request,
-};
+use lockgate_proto::http::{Fields, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close};
 
 /// A request's head, read.
 pub struct Asked {
@@ -93,26 +91,35 @@ impl Asked {
         })
     }
 
-    /// The method as it came.
-    pub fn method_bytes(&self) -> &[u8] {
-        &self.head.method
-    }
-
     /// Tells the engines what is asked for, before any content: of the request, and again of the response.
     pub fn tell(&self, inspection: &mut Inspection) {
         inspection.about(Buffer::HttpMethod, &self.head.method);
         inspection.about(Buffer::HttpHost, self.host.as_bytes());
-        // Of a tunnel nothing is known but where it leads.
-        let uri = if self.method == Method::Connect { "/" } else { &self.uri };
-        inspection.about(Buffer::HttpUri, uri.as_bytes());
         if let Some(user_agent) = self.head.fields.get("user-agent") {
             inspection.about(Buffer::HttpUserAgent, user_agent);
         }
+        if inspection.wants(Buffer::HttpHeader) {
+            inspection.about(Buffer::HttpHeader, &self.header());
+        }
+        // Lists decide at its end: whatever else they look at has come before.
+        inspection.about(Buffer::HttpUri, self.path().as_bytes());
+    }
+
+    /// Path and query; of a tunnel nothing is known but where it leads.
+    fn path(&self) -> &str {
+        if self.method == Method::Connect { "/" } else { &self.uri }
+    }
+
+    /// The lines of the header that are for the server: nothing of the client's connection, nor its password.
+    fn header(&self) -> Vec<u8> {
+        let mut fields = self.head.fields.clone();
+        strip_hop_by_hop(&mut fields);
+        lines(&fields)
     }
 
     /// The head that goes to the origin: nothing of the client's connection, no way to have the content in pieces or in
     /// a coding that is not seen through.
-    pub fn outgoing(&self, framing: Framing, hostname: &str) -> Vec<u8> {
+    pub fn outgoing(&self, hostname: &str) -> RequestHead {
         let mut head = self.head.clone();
         let fields = &mut head.fields;
         let accepted = coding::accepted(fields);
@@ -123,9 +130,12 @@ impl Asked {
         fields.push(b"Accept-Encoding", accepted.as_bytes());
         let version = if self.version == Version::Http10 { "1.0" } else { "1.1" };
         fields.push(b"Via", format!("{version} {hostname}").as_bytes());
-        let mut out = Vec::new();
-        write_request(&head, Form::Origin, framing, &mut out);
-        out
+        head
+    }
+
+    /// What the request says that its content is.
+    pub fn content_type(&self) -> Option<&str> {
+        self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
     }
 
     /// The address, for people.
@@ -152,6 +162,18 @@ impl Asked {
             status,
         }
     }
+}
+
+/// Fields as lines, each `Name: value` and CRLF.
+pub fn lines(fields: &Fields) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields.iter() {
+        out.extend_from_slice(name);
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+    out
 }
 
 fn said_host(head: &RequestHead) -> Result<(String, u16), Page> {

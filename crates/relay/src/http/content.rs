@@ -2,16 +2,31 @@
 //! go, and its end only when all of it was.
 
 use crate::paced;
-use crate::stream::Stream;
 use lockgate_inspect::{Inspection, Progress, Released};
-use lockgate_proto::http::{Framing, LAST_CHUNK, chunk_head};
+use lockgate_proto::http::Framing;
 use std::io;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Where a message leaves, in whatever version of HTTP is spoken there.
+pub trait Outlet {
+    /// What stands before the content.
+    type Head;
+
+    /// Writes a piece of the content, with the head in front of it if it is the first.
+    fn write(
+        &mut self,
+        head: Option<&Self::Head>,
+        framing: Framing,
+        content: &Released<'_>,
+        last: Last,
+    ) -> io::Result<()>;
+}
 
 /// A request or a response while it is inspected.
-pub struct Content {
+pub struct Content<H> {
     inspection: Inspection,
-    /// The head in bytes, until it has left.
-    head: Vec<u8>,
+    head: H,
     /// How the content is framed on its way out.
     framing: Framing,
     /// What was let go before there was a connection to write it to.
@@ -21,6 +36,10 @@ pub struct Content {
     place: Place,
     progress: Progress,
     said: Said,
+    /// How long the tail is held, where that has an end …
+    tail_time: Option<Duration>,
+    /// … and when the one that is held now leaves.
+    tail_due: Option<Instant>,
 }
 
 /// Where the content stands.
@@ -59,14 +78,16 @@ pub enum Outcome {
 
 /// Whether a piece is the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+pub enum Last {
+    /// The message ends with it.
     Yes,
+    /// More follows.
     No,
 }
 
-impl Content {
-    /// Behind its head, which is given in bytes.
-    pub fn new(inspection: Inspection, head: Vec<u8>, framing: Framing) -> Self {
+impl<H> Content<H> {
+    /// Behind its head, which leaves as it is given here.
+    pub fn new(inspection: Inspection, head: H, framing: Framing) -> Self {
         Self {
             inspection,
             head,
@@ -76,7 +97,14 @@ impl Content {
             place: Place::InContent,
             progress: Progress::Through,
             said: Said::Nothing,
+            tail_time: None,
+            tail_due: None,
         }
+    }
+
+    /// The same, of a stream that says little at a time: its tail is held for so long and no longer.
+    pub fn with_tail_for(self, tail_time: Duration) -> Self {
+        Self { tail_time: Some(tail_time), ..self }
     }
 
     /// What inspects it.
@@ -110,20 +138,35 @@ impl Content {
     }
 
     /// Lets the head go before any content.
-    pub fn begin(&mut self, out: &mut Stream) -> io::Result<()> {
+    pub fn begin(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
         self.write(&Released::default(), Last::No, out)
     }
 
     /// More of it, without its framing.
-    pub fn push(&mut self, content: &[u8], out: Option<&mut Stream>) -> io::Result<Outcome> {
+    pub fn push(&mut self, content: &[u8], out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         if self.place == Place::Refused {
             return Ok(Outcome::Refused);
         }
         self.inspect(content, out)
     }
 
+    /// When the tail that is held now has been held for its time.
+    pub fn tail_due(&self) -> Option<Instant> {
+        self.tail_due.filter(|_| !self.is_busy())
+    }
+
+    /// Lets the tail go, if it is time.
+    pub fn pass_tail(&mut self, now: Instant, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<()> {
+        if self.tail_due().is_none_or(|due| now < due) {
+            return Ok(());
+        }
+        self.tail_due = None;
+        let released = self.inspection.release_tail();
+        if released.is_empty() { Ok(()) } else { self.let_go(released, Last::No, out) }
+    }
+
     /// It has ended.
-    pub fn end(&mut self, out: Option<&mut Stream>) -> io::Result<Outcome> {
+    pub fn end(&mut self, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         if self.place == Place::Refused {
             return Ok(Outcome::Refused);
         }
@@ -133,7 +176,7 @@ impl Content {
     }
 
     /// One quantum of what is left to do.
-    pub fn work(&mut self, mut out: Option<&mut Stream>) -> io::Result<Outcome> {
+    pub fn work(&mut self, mut out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         let backlog = std::mem::take(&mut self.backlog);
         self.progress = Progress::Through;
         if self.place == Place::InContent || !backlog.is_empty() {
@@ -147,7 +190,7 @@ impl Content {
     }
 
     /// There is a connection now: what waited for it is written.
-    pub fn unpark(&mut self, out: &mut Stream) -> io::Result<()> {
+    pub fn unpark(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
         let mut parked = std::mem::take(&mut self.parked).into_iter().peekable();
         while let Some(released) = parked.next() {
             let is_last = parked.peek().is_none() && self.place == Place::Through;
@@ -156,7 +199,16 @@ impl Content {
         Ok(())
     }
 
-    fn inspect(&mut self, mut content: &[u8], mut out: Option<&mut Stream>) -> io::Result<Outcome> {
+    /// Says once more, by another connection, what was all without content.
+    pub fn repeat(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
+        out.write(Some(&self.head), self.framing, &Released::default(), Last::Yes)
+    }
+
+    fn inspect(
+        &mut self,
+        mut content: &[u8],
+        mut out: Option<&mut impl Outlet<Head = H>>,
+    ) -> io::Result<Outcome> {
         loop {
             let pushed = paced::push(&mut self.inspection, content);
             let released = pushed.released;
@@ -169,6 +221,7 @@ impl Content {
             if self.inspection.is_refused() {
                 return Ok(self.refuse());
             }
+            self.time_tail();
             if content.is_empty() || self.is_busy() {
                 self.backlog = content.to_vec();
                 return Ok(Outcome::More);
@@ -176,7 +229,17 @@ impl Content {
         }
     }
 
-    fn finish(&mut self, out: Option<&mut Stream>) -> io::Result<Outcome> {
+    /// What is held from now on leaves when it has been held for its time.
+    fn time_tail(&mut self) {
+        match self.tail_time {
+            Some(time) if self.inspection.held_bytes() > 0 => {
+                self.tail_due.get_or_insert_with(|| Instant::now() + time);
+            }
+            _ => self.tail_due = None,
+        }
+    }
+
+    fn finish(&mut self, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         if !self.backlog.is_empty() || paced::finish(&mut self.inspection) == Progress::Busy {
             return Ok(Outcome::More);
         }
@@ -197,7 +260,12 @@ impl Content {
         Outcome::Refused
     }
 
-    fn let_go(&mut self, released: Released<'_>, last: Last, out: Option<&mut Stream>) -> io::Result<()> {
+    fn let_go(
+        &mut self,
+        released: Released<'_>,
+        last: Last,
+        out: Option<&mut impl Outlet<Head = H>>,
+    ) -> io::Result<()> {
         match out {
             Some(out) => self.write(&released, last, out),
             None => {
@@ -207,19 +275,14 @@ impl Content {
         }
     }
 
-    fn write(&mut self, released: &Released<'_>, last: Last, out: &mut Stream) -> io::Result<()> {
-        let mut before = std::mem::take(&mut self.head);
-        let mut after = Vec::new();
-        if self.framing == Framing::Chunked {
-            if !released.is_empty() {
-                before.extend_from_slice(&chunk_head(released.bytes()));
-                after.extend_from_slice(b"\r\n");
-            }
-            if last == Last::Yes {
-                after.extend_from_slice(LAST_CHUNK);
-            }
-        }
+    fn write(
+        &mut self,
+        released: &Released<'_>,
+        last: Last,
+        out: &mut impl Outlet<Head = H>,
+    ) -> io::Result<()> {
+        let head = (self.said == Said::Nothing).then_some(&self.head);
         self.said = if last == Last::Yes { Said::All } else { Said::Begun };
-        out.write_framed(&before, released, &after)
+        out.write(head, self.framing, released, last)
     }
 }

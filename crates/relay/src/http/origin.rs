@@ -1,12 +1,12 @@
 //! The way to the server that a request is for: [`Origin`]. Rule: never to the gateway itself, and never to what only
 //! the gateway's own machine may reach.
 
-use crate::dial::{DialError, Upstream, dial_host};
-use crate::listener::Accepted;
+use crate::dial::{DialError, Purpose, Upstream, dial_host};
+use crate::listener::Visitor;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Stream};
-use lockgate_proto::http::{Disposition, Limits, ResponseReader};
+use lockgate_proto::http::{Disposition, Form, Framing, Limits, RequestHead, ResponseReader, write_request};
 use std::net::{IpAddr, SocketAddr};
 
 /// A connection to an origin, kept while requests go to the same.
@@ -20,18 +20,50 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Connects.
-    pub async fn dial(
-        accepted: &Accepted,
+    /// Connects, for requests in the clear.
+    pub async fn dial(visitor: &Visitor, shared: &Shared, host: &str, port: u16) -> Result<Self, DialError> {
+        Self::dial_for(Purpose::Requests, visitor, shared, (host, port)).await
+    }
+
+    /// Connects, for what only the host is to read.
+    pub async fn dial_tunnel(
+        visitor: &Visitor,
         shared: &Shared,
         host: &str,
         port: u16,
     ) -> Result<Self, DialError> {
-        let client = accepted.client.ip();
+        Self::dial_for(Purpose::Tunnel, visitor, shared, (host, port)).await
+    }
+
+    async fn dial_for(
+        purpose: Purpose,
+        visitor: &Visitor,
+        shared: &Shared,
+        (host, port): (&str, u16),
+    ) -> Result<Self, DialError> {
+        let client = visitor.client.ip();
         let permits = |address| permitted(address, client, shared);
-        let upstream = dial_host(accepted, shared, host, port, permits).await?;
+        let upstream = dial_host(visitor, shared, (host, port), purpose, permits).await?;
         let reader = ResponseReader::new(Disposition::Strict, Limits::default());
         Ok(Self { upstream, port, reader, is_used: false })
+    }
+
+    /// Whether it is a proxy behind this one that answers.
+    pub fn leads_to_parent(&self) -> bool {
+        self.upstream.parent.is_some()
+    }
+
+    /// Writes a request's head, in the form that whoever reads it wants.
+    pub fn write_head(&mut self, head: &RequestHead, framing: Framing, out: &mut Vec<u8>) {
+        self.reader.expect(&head.method);
+        let Some(parent) = &self.upstream.parent else {
+            return write_request(head, Form::Origin, framing, out);
+        };
+        let mut head = head.clone();
+        if let Some(authorization) = parent.authorization() {
+            head.fields.push(b"Proxy-Authorization", authorization.as_bytes());
+        }
+        write_request(&head, Form::Absolute, framing, out);
     }
 
     /// The connection.

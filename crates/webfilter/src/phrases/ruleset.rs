@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn lines_of_a_phrase_list() {
         use Weight::{Decides, Percent, Points};
-        let cases: [(&[u8], &[&[u8]], Weight); 10] = [
+        type Case = (&'static [u8], &'static [&'static [u8]], Weight);
+        let cases: [Case; 10] = [
             (b"<sex>", &[b"sex"], Decides),
             (b"< sex ><10>", &[b" sex "], Points(10)),
             (b"<a word><-30> # why", &[b"a word"], Points(-30)),
