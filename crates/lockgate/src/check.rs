@@ -5,6 +5,7 @@ use crate::loading::{self, Loaded};
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_antivirus::Report;
+use lockgate_relay::http::page::Template;
 use lockgate_relay::settings::Listener;
 use lockgate_relay::shared::Gate;
 use lockgate_webfilter::{Count, Kind};
@@ -41,13 +42,15 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if is_well { EXIT_CLEAN } else { EXIT_WRONG }
 }
 
-/// Certificates and keys are read as `serve` reads them.
+/// Certificates, keys, users and the page are read as `serve` reads them.
 fn gates_that_do_not_open(config: &Config) -> Vec<String> {
     let open = |listener: &Listener| {
         let error = Gate::open(listener.clone()).err()?;
         Some(format!("{}: listener {:?}: {error}", config.file, listener.name))
     };
-    config.settings.listeners.iter().filter_map(open).collect()
+    let page = Template::read(config.settings.page.template.as_deref()).err();
+    let page = page.map(|error| format!("{}: page.template: {error}", config.file));
+    config.settings.listeners.iter().filter_map(open).chain(page).collect()
 }
 
 fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]) -> Value {

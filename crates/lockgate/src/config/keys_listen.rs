@@ -229,6 +229,29 @@ const KEYS: &[Key<ListenDraft>] = &[
         |d, v| v.switch().map(|switch| d.listener.chunking = switch),
     ),
     key(
+        "users",
+        "path",
+        "",
+        "Who may use the proxy (http): a file of `NAME:HASH` as `htpasswd -B` writes it, read anew on SIGHUP. Clients are \
+         asked for a name and password (407, Basic); intercepted ones, which know of no proxy, are not. Without it, \
+         everybody may.",
+        |d, v| v.path().map(|path| d.listener.users = Some(path)),
+    ),
+    key(
+        "realm",
+        "name",
+        "\"Lockgate\"",
+        "What clients are told that they give a name and password for (http).",
+        |d, v| {
+            let realm = v.name()?;
+            if realm.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
+                return Err("quotes, backslashes and control characters cannot be sent in it".to_owned());
+            }
+            d.listener.realm = realm;
+            Ok(())
+        },
+    ),
+    key(
         "connect_ports",
         "list of ports",
         "[443]",

@@ -4,10 +4,10 @@
 use crate::events::json::Object;
 use crate::events::timestamp;
 use lockgate_inspect::Judgement;
-use lockgate_model::{Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
+use lockgate_model::{Class, Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What the protocol's adapter made of the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,12 @@ pub struct Http<'a> {
     pub referrer: Option<&'a str>,
     /// The response's `Content-Type` field.
     pub content_type: Option<&'a str>,
+    /// Who the client has proved to be.
+    pub user: Option<&'a str>,
+    /// From the request's head to the end.
+    pub took: Duration,
+    /// Whether the client has followed a link past a block page, so that lists do not hold.
+    pub is_bypassed: bool,
     /// The origin's status, or ours where it did not come to one.
     pub status: Option<u16>,
 }
@@ -209,6 +215,18 @@ impl Record<'_> {
         if let Some(points) = &judgement.points {
             verdict.value("points", &points_json(points));
         }
+        let Some(http) = self.http else { return };
+        verdict.text_if("user", http.user);
+        verdict.number("milliseconds", u64::try_from(http.took.as_millis()).unwrap_or(u64::MAX));
+        if self.is_bypassed() {
+            verdict.value("bypassed", &true.into());
+        }
+    }
+
+    /// Whether lists would have said something else.
+    fn is_bypassed(&self) -> bool {
+        self.http.is_some_and(|http| http.is_bypassed)
+            && self.judgement.findings.iter().any(|found| found.class == Class::Web)
     }
 
     fn alert(&self, finding: &Finding, alert: &mut Object<'_>) {
@@ -252,6 +270,12 @@ impl Record<'_> {
         if let Some(http) = self.http {
             let (method, host, url) = (plain(http.method), plain(http.hostname), plain(http.url));
             let _ = write!(line, ", {method} {host} {url}");
+            if let Some(user) = http.user {
+                let _ = write!(line, " by {}", plain(user));
+            }
+            if self.is_bypassed() {
+                line.push_str(" past the block page");
+            }
         }
         if let Some(finding) = judgement.deciding_finding().or(judgement.findings.first()) {
             let (name, part, rule) = (plain(&finding.name), plain(&finding.part), plain(&finding.rule));

@@ -1,12 +1,16 @@
 //! What a request is for: [`Asked`]. Rule: what is inspected, where it goes and what the server is told come from one
 //! reading of it.
 
+use super::admission::{Guest, Passage};
 use super::coding::{self, Codings};
+use super::credentials::Credentials;
 use super::page::Page;
 use crate::events;
+use crate::language::Language;
 use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
 use lockgate_proto::http::{Fields, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close};
+use std::time::Instant;
 
 /// A request's head, read.
 pub struct Asked {
@@ -24,6 +28,10 @@ pub struct Asked {
     pub wants_close: bool,
     /// What the content is to be inspected as.
     pub root: Root,
+    /// What its reader reads.
+    pub language: Language,
+    /// When it came.
+    pub begun: Instant,
     head: RequestHead,
     user_agent: Option<String>,
     referrer: Option<String>,
@@ -55,7 +63,7 @@ impl Asked {
             _ => Method::Other,
         };
         let (host, port, uri) = match &head.target {
-            Target::Authority { host, port } => (host.clone(), *port, format!("{host}:{port}").into_bytes()),
+            Target::Authority { host, port } => (host.clone(), *port, authority(host, *port).into_bytes()),
             Target::Absolute(url) if url.scheme == Scheme::Https => {
                 return Err(Page::bad_request(501, "https goes through the proxy by CONNECT"));
             }
@@ -87,6 +95,9 @@ impl Asked {
             host,
             port,
             root,
+            language: text("accept-language")
+                .map_or_else(Language::default, |field| Language::wanted(&field)),
+            begun: Instant::now(),
             head,
         })
     }
@@ -140,17 +151,47 @@ impl Asked {
 
     /// The address, for people.
     pub fn address(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        match (self.method, self.is_default_port) {
-            (Method::Connect, _) => format!("{host}:{}", self.port),
-            (_, true) => format!("http://{host}{}", self.uri),
-            (_, false) => format!("http://{host}:{}{}", self.port, self.uri),
+        match self.method {
+            Method::Connect => self.uri.clone(),
+            _ => format!("{}{}", self.site(), self.uri),
         }
     }
 
+    /// Scheme, host and port, as an address begins.
+    pub fn site(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match self.is_default_port {
+            true => format!("http://{host}"),
+            false => format!("http://{host}:{}", self.port),
+        }
+    }
+
+    /// Path and query; for CONNECT, host and port.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The method.
+    pub fn method_name(&self) -> &str {
+        &self.method_name
+    }
+
+    /// Who the client says it is.
+    pub fn credentials(&self) -> Result<Credentials, &'static str> {
+        Credentials::read(&self.head.fields)
+    }
+
     /// For events.
-    pub fn noted<'a>(&'a self, status: Option<u16>, content_type: Option<&'a str>) -> events::Http<'a> {
+    pub fn noted<'a>(
+        &'a self,
+        guest: &'a Guest,
+        status: Option<u16>,
+        content_type: Option<&'a str>,
+    ) -> events::Http<'a> {
         events::Http {
+            user: guest.user.as_deref(),
+            took: self.begun.elapsed(),
+            is_bypassed: guest.passage == Passage::Bypassed,
             hostname: &self.host,
             port: self.port,
             url: &self.uri,
@@ -162,6 +203,11 @@ impl Asked {
             status,
         }
     }
+}
+
+/// `HOST:PORT`, an IPv6 address in brackets.
+fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// Fields as lines, each `Name: value` and CRLF.

@@ -9,10 +9,11 @@ mod record;
 mod request;
 mod response;
 
+use super::admission::Guest;
 use super::asked::{Asked, Method};
 use super::content::{Content, Said};
 use super::downstream::Downstream;
-use super::page::{About, Way};
+use super::page::Way;
 use super::session::{Over, Session};
 use super::upstream::Upstream;
 use crate::events::Action;
@@ -24,6 +25,7 @@ use lockgate_inspect::HoldPlan;
 use lockgate_model::{Direction, Transaction, TransactionId};
 use lockgate_proto::http::{Framing, RequestHead, ResponseHead};
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -37,6 +39,7 @@ pub struct Exchange<'s> {
     /// The connection to the server, once something of the request may leave.
     origin: Option<Upstream>,
     asked: Asked,
+    guest: Guest,
     about: Transaction,
     request: Content<RequestHead>,
     response: Option<Response>,
@@ -56,9 +59,15 @@ struct Response {
 
 impl<'s> Exchange<'s> {
     /// Behind a request's head.
-    pub fn new(session: &'s Session, client: Downstream<'s>, asked: Asked, framing: Framing) -> Self {
+    pub fn new(
+        session: &'s Session,
+        guest: Guest,
+        client: Downstream<'s>,
+        asked: Asked,
+        framing: Framing,
+    ) -> Self {
         let shared = &session.shared;
-        let group = session.group();
+        let group = Arc::clone(&guest.group);
         let about = Transaction {
             id: TransactionId(shared.next_id()),
             direction: Direction::ToServer,
@@ -84,6 +93,7 @@ impl<'s> Exchange<'s> {
             session,
             client,
             origin: None,
+            guest,
             about,
             request,
             asked,
@@ -284,16 +294,10 @@ impl<'s> Exchange<'s> {
         }
         // A request whose end has not come would be taken for the next one.
         let closes = self.closes || self.request.is_open() || self.client.has_begun();
-        let hostname = &self.session.shared.settings.load_full().hostname;
-        let about = About {
-            address: &self.asked.address(),
-            id: self.about.id,
-            hostname,
-            is_head: self.asked.method == Method::Head,
-            closes,
-        };
+        let mut about = self.session.about(Some(&self.asked), self.about.id);
+        (about.closes, about.bypass) = (closes, self.offered_bypass());
         let written = self.client.say_page(&page, &about);
-        self.note_answer(action, &page);
+        self.note_answer(action, &page, &about);
         written.map_err(|_| Over::Client)?;
         if closes { Err(Over::Said) } else { Ok(()) }
     }

@@ -2,6 +2,7 @@
 //! the gateway's own machine may reach.
 
 use crate::dial::{DialError, Purpose, Upstream, dial_host};
+use crate::events::access::Server;
 use crate::listener::Visitor;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
@@ -69,6 +70,12 @@ impl Origin {
     /// The connection.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.upstream.stream
+    }
+
+    /// Where it leads, for the access log.
+    pub fn server(&self) -> Server {
+        let address = self.upstream.address.ip();
+        if self.leads_to_parent() { Server::Parent(address) } else { Server::Origin(address) }
     }
 
     /// Whether another request to the host may go by it: it is open, and nothing has come that nobody asked for.

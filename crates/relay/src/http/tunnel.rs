@@ -1,16 +1,19 @@
 //! What follows a CONNECT: bytes both ways, untouched. Rule: whom it leads to is judged before the first of them.
 
+use super::admission::Guest;
 use super::asked::Asked;
 use super::origin::Origin;
-use super::page::{About, Page, Way};
-use super::session::{Over, Session, client_gone};
+use super::page::{Page, Way};
+use super::session::{Over, Session, VisitEnd, client_gone};
 use crate::dial::DialError;
+use crate::events::access::Ending;
 use crate::events::{Action, Record};
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading, Stream};
 use lockgate_inspect::{HoldPlan, Inspection, Progress, Root};
 use lockgate_model::{Direction, Transaction, TransactionId};
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -18,8 +21,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 const PENDING_BYTES_MAX: usize = 64 << 10;
 
 /// Leads the client to where it wants to go, if it may.
-pub async fn serve(session: &Session, client: &mut Stream, asked: Asked) -> Result<(), Over> {
-    let group = session.group();
+pub async fn serve(session: &Session, client: &mut Stream, asked: Asked, guest: Guest) -> Result<(), Over> {
+    let group = Arc::clone(&guest.group);
+    session.settle(guest.user.clone());
     let about = Transaction {
         id: TransactionId(session.shared.next_id()),
         direction: Direction::ToServer,
@@ -34,19 +38,24 @@ pub async fn serve(session: &Session, client: &mut Stream, asked: Asked) -> Resu
     while inspection.finish() == Progress::Busy {}
     let page = match open(session, &asked, &inspection).await {
         Ok(origin) => {
-            let carried = carry(session, client, origin).await;
-            note(session, &asked, &about, &inspection, Action::Forwarded, (Some(200), carried, ""));
+            let server = Some(origin.server());
+            let bytes = carry(session, client, origin).await;
+            note(session, (&asked, &guest), &about, &inspection, Action::Forwarded, (Some(200), bytes, ""));
+            let end = VisitEnd { ending: Ending::Tunnelled, status: 200, bytes, server, content_type: None };
+            session.visit(&asked, Some(&guest), &end);
             return Err(Over::Said);
         }
         Err(page) => page,
     };
     let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
     let said = format!("{} {}", page.status(), page.why());
-    note(session, &asked, &about, &inspection, action, (Some(page.status()), 0, &said));
-    let hostname = &session.shared.settings.load_full().hostname;
-    let page_about =
-        About { address: &asked.address(), id: about.id, hostname, is_head: false, closes: true };
-    client.write(&page.bytes(&page_about)).map_err(client_gone)?;
+    note(session, (&asked, &guest), &about, &inspection, action, (Some(page.status()), 0, &said));
+    let page_about = session.about(Some(&asked), about.id);
+    let written = client.write(&page.bytes(&page_about));
+    let ending = if action == Action::Refused { Ending::Denied } else { Ending::Failed };
+    let bytes = page.response(&page_about).1.len() as u64;
+    session.visit(&asked, Some(&guest), &page.visit(bytes, ending));
+    written.map_err(client_gone)?;
     Err(Over::Said)
 }
 
@@ -145,7 +154,7 @@ fn step(from: &mut Stream, to: &mut Stream, way: &mut OneWay) -> io::Result<bool
 
 fn note(
     session: &Session,
-    asked: &Asked,
+    (asked, guest): (&Asked, &Guest),
     about: &Transaction,
     inspection: &Inspection,
     action: Action,
@@ -155,7 +164,7 @@ fn note(
         flow: &session.flow(),
         about,
         mail: Default::default(),
-        http: Some(asked.noted(status, None)),
+        http: Some(asked.noted(guest, status, None)),
         judgement: inspection.judgement(),
         action,
         reply,

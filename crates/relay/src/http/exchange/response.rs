@@ -12,6 +12,7 @@ use lockgate_inspect::{Inspection, Root};
 use lockgate_model::{Buffer, Direction, Reason, Transaction};
 use lockgate_proto::http::{Eof, Frame, Framing, ResponseHead, Version, strip_hop_by_hop};
 use std::io;
+use std::sync::Arc;
 
 impl Exchange<'_> {
     /// Reads once from the origin and passes on what came; says whether anything did.
@@ -150,7 +151,7 @@ impl Exchange<'_> {
             true => stream_plan(settings),
             false => hold_plan(settings),
         };
-        let mut inspection = session.begin(&about, session.group(), root, plan);
+        let mut inspection = session.begin(&about, Arc::clone(&self.guest.group), root, plan);
         self.asked.tell(&mut inspection);
         inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
         if head.status == 206 {
