@@ -28,8 +28,14 @@ pub struct Settings {
     /// Bytes that decoders may hold at once, over all connections; when they are spent, content is
     /// `Incomplete(budget)` and the client is told to come again.
     pub content_pool_bytes: u64,
+    /// How long a page may be that the lists have rules to replace text in; a longer one passes as it came.
+    pub replace_bytes_max: u64,
     /// How long what a name leads to is remembered.
     pub names_kept: Duration,
+    /// Connections to web servers that each thread keeps for requests to come.
+    pub idle_servers_max: usize,
+    /// How long it keeps each of them.
+    pub idle_server_timeout: Duration,
     /// How long connections may go on after SIGTERM before they are dropped.
     pub drain_timeout: Duration,
     /// Where mails with the verdict `quarantine` are kept; without it nothing is ever written to disk.
@@ -53,7 +59,10 @@ impl Default for Settings {
             connections_max: 10_000,
             hold_pool_bytes: 256 << 20,
             content_pool_bytes: 512 << 20,
+            replace_bytes_max: 1 << 20,
             names_kept: Duration::from_secs(60),
+            idle_servers_max: 256,
+            idle_server_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(60),
             quarantine_directory: None,
             events: Destinations::default(),

@@ -5,6 +5,7 @@ use crate::config::value::{Value, Wrong};
 use lockgate_inspect::{Ban, Group, NamePattern};
 use lockgate_model::{Class, FileType, Limits, Verdict};
 use lockgate_relay::settings::{Certificate, DEFAULT_SMTP_ADDRESS, Listener, NextHop, Settings, Speaks};
+use lockgate_webfilter::Files;
 use std::path::PathBuf;
 
 /// Everything but listeners and policy.
@@ -20,6 +21,8 @@ pub struct Draft {
     pub lists: Vec<Source>,
     /// How their phrases judge pages.
     pub phrases: lockgate_webfilter::phrases::Settings,
+    /// Which types of files may be fetched.
+    pub files: Files,
 }
 
 /// Where signatures or lists come from.
@@ -39,6 +42,7 @@ impl Default for Draft {
             databases: vec![Source::Demonstration],
             lists: vec![Source::Demonstration],
             phrases: lockgate_webfilter::phrases::Settings::default(),
+            files: Files::default(),
         }
     }
 }

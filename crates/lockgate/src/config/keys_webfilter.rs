@@ -3,6 +3,7 @@
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Section, key};
 use crate::config::value::{Value, Wrong};
+use lockgate_webfilter::Files;
 use lockgate_webfilter::phrases::{Counting, Readings};
 
 /// What the section is about.
@@ -55,9 +56,28 @@ pub const WEBFILTER: Section<Draft> = Section {
         key(
             "phrase_bytes_max",
             "size",
-            "2 MiB",
+            "\"2 MiB\"",
             "How much of a page is searched for phrases. A longer one is judged by so much of its beginning.",
             |d, v| v.bytes().map(|bytes| d.phrases.bytes_max = bytes),
+        ),
+        key(
+            "hold_bytes_max",
+            "size",
+            "\"1 MiB\"",
+            "A page whose text some list has rules to replace (`contentregexplist`) is held whole, up to so many bytes, decoded or \
+             not. A longer one passes as it came, and its event says so.",
+            |d, v| v.bytes().map(|bytes| d.settings.replace_bytes_max = bytes),
+        ),
+        key(
+            "downloads",
+            "`\"all\"`, `\"excepted\"`",
+            "\"all\"",
+            "Which types of files may be fetched: all that no list bans, or none but those of `exceptionmimetypelist` and \
+             `exceptionextensionlist` (e2guardian's `blockdownloads`).",
+            |d, v| {
+                v.choice(&[("all", Files::AllButBanned), ("excepted", Files::OnlyExcepted)])
+                    .map(|files| d.files = files)
+            },
         ),
     ],
     below: &[],
