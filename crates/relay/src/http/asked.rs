@@ -175,6 +175,11 @@ impl Asked {
         self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
     }
 
+    /// Whether a login comes with it that is the connection's and not the request's.
+    pub fn authorizes_connection(&self) -> bool {
+        self.head.fields.all("authorization").any(is_of_connection)
+    }
+
     /// What it is asked for by.
     pub fn scheme(&self) -> &'static str {
         if self.is_tunnel() { Scheme::Https.name() } else { Scheme::Http.name() }
@@ -239,6 +244,13 @@ impl Asked {
             status,
         }
     }
+}
+
+/// Whether a challenge or a login is of a scheme that authenticates the connection (RFC 4559 section 6): whoever uses it
+/// from then on is taken for the one who logged in.
+pub fn is_of_connection(value: &[u8]) -> bool {
+    let scheme = value.split(|byte| *byte == b' ').next().unwrap_or_default();
+    [&b"ntlm"[..], b"negotiate", b"kerberos"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// `HOST:PORT`, an IPv6 address in brackets.

@@ -17,6 +17,7 @@ mod exchange;
 mod http1;
 mod origin;
 pub mod page;
+mod pool;
 mod replace;
 mod session;
 mod tunnel;
@@ -41,7 +42,7 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
     let mut client = Box::new(Http1::new(stream));
     let over = client.run(&session).await;
     let patience = session.client.gate.settings.timeouts.data_block;
-    drop(session.take_kept());
+    session.drop_kept();
     client.end(patience, over).await;
 }
 

@@ -1,6 +1,7 @@
 //! The way to the server that a request is for: [`Origin`]. Rule: never to the gateway itself, and never to what only
 //! the gateway's own machine may reach.
 
+use super::session::Session;
 use crate::dial::{DialError, Purpose, Upstream, dial_host};
 use crate::events::access::Server;
 use crate::listener::Visitor;
@@ -18,6 +19,8 @@ pub struct Origin {
     pub reader: ResponseReader,
     /// Whether a response has come by it: a server may close such a connection at any time.
     pub is_used: bool,
+    /// Whether a login came by it that is the connection's, and so one client's.
+    is_pinned: bool,
 }
 
 impl Origin {
@@ -46,7 +49,7 @@ impl Origin {
         let permits = |address| permitted(address, client, shared);
         let upstream = dial_host(visitor, shared, (host, port), purpose, permits).await?;
         let reader = ResponseReader::new(Disposition::Strict, Limits::default());
-        Ok(Self { upstream, port, reader, is_used: false })
+        Ok(Self { upstream, port, reader, is_used: false, is_pinned: false })
     }
 
     /// Whether it is a proxy behind this one that answers.
@@ -78,14 +81,46 @@ impl Origin {
         if self.leads_to_parent() { Server::Parent(address) } else { Server::Origin(address) }
     }
 
-    /// Whether another request to the host may go by it: it is open, and nothing has come that nobody asked for.
-    pub fn is_fit_for(&mut self, host: &str, port: u16) -> bool {
+    /// The host that it leads to.
+    pub fn host(&self) -> &str {
+        &self.upstream.host
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it leads to this host.
+    pub fn leads_to(&self, host: &str, port: u16) -> bool {
+        self.upstream.host.eq_ignore_ascii_case(host) && self.port == port
+    }
+
+    /// From now on it is one client's alone: the server knows it by the connection (NTLM, Negotiate).
+    pub fn pin(&mut self) {
+        self.is_pinned = true;
+    }
+
+    /// Whether it is one client's alone.
+    pub fn is_pinned(&self) -> bool {
+        self.is_pinned
+    }
+
+    /// Whether a request may go by it: it is open, and nothing has come that nobody asked for.
+    pub fn is_at_rest(&mut self) -> bool {
         let stream = &mut self.upstream.stream;
-        let is_same = self.upstream.host == host && self.port == port;
-        is_same
-            && stream.unread_bytes() == 0
+        stream.unread_bytes() == 0
             && stream.pending_bytes() == 0
             && matches!(with_scratch(|scratch| stream.try_read(scratch)), Ok(ReadOutcome::WouldBlock))
+    }
+
+    /// Whether this client may be led there as well, and would have been: one that was intercepted goes where it meant to.
+    pub fn is_for(&self, session: &Session) -> bool {
+        let client = &session.client;
+        let address = self.upstream.address;
+        let may_go =
+            self.leads_to_parent() || permitted(address, client.client.ip(), &session.shared).is_ok();
+        may_go && (!client.is_intercepted || client.server == address)
     }
 }
 
