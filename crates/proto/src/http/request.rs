@@ -41,7 +41,7 @@ impl RequestHead {
 
     /// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 section 10.1.1).
     pub fn expects_continue(&self) -> bool {
-        self.version == Version::Http11 && self.fields.list_has("expect", "100-continue")
+        self.version != Version::Http10 && self.fields.list_has("expect", "100-continue")
     }
 }
 
