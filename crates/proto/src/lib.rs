@@ -11,3 +11,4 @@ pub mod lines;
 pub mod pop3;
 pub mod proxy_protocol;
 pub mod smtp;
+pub mod tls;
