@@ -6,6 +6,7 @@ mod mail;
 mod peers;
 mod plot;
 mod process;
+mod profile;
 mod report;
 mod scenario;
 mod sink;
@@ -16,8 +17,8 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 6] =
-    ["components", "mail-speed", "mail-memory", "mail-bombs", "mail-profile", "web-speed"];
+const SCENARIOS: [&str; 7] =
+    ["components", "mail-speed", "mail-memory", "mail-bombs", "mail-profile", "web-speed", "web-profile"];
 
 fn main() -> ExitCode {
     match run() {
@@ -61,6 +62,7 @@ fn run() -> std::io::Result<()> {
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,
             "mail-profile" => scenario::mail_profile::run(&directory)?,
             "web-speed" => scenario::web_speed::run(&directory)?,
+            "web-profile" => scenario::web_profile::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

@@ -58,7 +58,7 @@ fn response(bytes: usize) -> Vec<u8> {
 }
 
 /// A page of text in paragraphs, with links, as news pages are.
-fn page(bytes: usize) -> Vec<u8> {
+pub fn page(bytes: usize) -> Vec<u8> {
     const END: &str = "</p>\n</body>\n</html>\n";
     let words = [
         "the", "report", "of", "our", "group", "shows", "that", "work", "went", "on", "in", "spring", "and",

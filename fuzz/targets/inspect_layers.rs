@@ -20,7 +20,11 @@ static GENERATION: LazyLock<Arc<Generation>> = LazyLock::new(|| {
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((content, pieces)) = lockgate_fuzz::cut(input) else { return };
-    for root in [Root::Mail, Root::File, Root::Coded(vec![Coding::Deflate, Coding::Gzip])] {
+    let form = Root::Form {
+        codings: vec![Coding::Deflate],
+        content_types: vec![b"multipart/form-data; boundary=b".to_vec()],
+    };
+    for root in [Root::Mail, Root::File, Root::Coded(vec![Coding::Deflate, Coding::Gzip]), form] {
         let whole = judge([content], root.clone(), content);
         assert_eq!(whole, judge(pieces.iter().copied(), root, content));
     }

@@ -2,17 +2,22 @@
 //! Rule: nothing here sleeps for what it can wait for, and nothing outlives its test.
 
 pub mod curl;
+pub mod desync;
 pub mod dovecot;
 pub mod fetch;
 pub mod gateway;
 pub mod mail;
+pub mod message;
 pub mod namespace;
 pub mod nginx;
 pub mod origin;
 pub mod postfix;
 pub mod process;
+pub mod recorder;
+pub mod reverse;
 pub mod sink;
 pub mod smtp;
+pub mod smuggled;
 pub mod swaks;
 pub mod temporary;
 pub mod unread;

@@ -4,6 +4,7 @@
 use crate::mail::{self, Mail};
 use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
+use crate::scenario::page_components;
 use lockgate_content::{Decoder, Event, Means, More};
 use lockgate_model::{
     Buffer, Database, Direction, FileType, Flow, Hit, Part, PartId, Pool, Protocol, Sink, Transaction,
@@ -73,7 +74,7 @@ pub fn run() -> std::io::Result<()> {
         table.row(mail.name, &[cell(parts.base64_ms), cell(parts.inflate_ms), cell(parts.matching_ms)]);
     }
     table.print();
-    Ok(())
+    page_components::run()
 }
 
 fn decoder_for(file_type: FileType) -> Option<Box<dyn Decoder>> {
@@ -140,7 +141,7 @@ fn scan(database: &Arc<lockgate_antivirus::Database>, file_type: FileType, bytes
 }
 
 /// The median processor time of one call, in milliseconds.
-fn time(mut work: impl FnMut()) -> f64 {
+pub fn time(mut work: impl FnMut()) -> f64 {
     median((0..ROUNDS).map(|_| {
         let before = thread_ms();
         work();
@@ -148,7 +149,8 @@ fn time(mut work: impl FnMut()) -> f64 {
     }))
 }
 
-fn thread_ms() -> f64 {
+/// Processor time of this thread so far.
+pub fn thread_ms() -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the structure given and nothing else.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };

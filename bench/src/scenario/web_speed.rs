@@ -16,9 +16,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-const CLIENTS: usize = 80;
+pub const CLIENTS: usize = 80;
 /// Sites that are banned beside those of the lists.
-const SITES: usize = 637_941;
+pub const SITES: usize = 637_941;
 /// How often each candidate is measured; the median counts.
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_millis(1500);
@@ -70,7 +70,37 @@ struct Field {
     origin: SocketAddr,
     candidates: Vec<Candidate>,
     _children: Children,
-    _gateways: [Gateway; 2],
+    _gateways: Gateways,
+}
+
+/// The gateway, with everything on, and looking for nothing.
+pub struct Gateways {
+    pub on: Gateway,
+    pub off: Gateway,
+}
+
+impl Gateways {
+    /// Both, with lists and signatures of their own.
+    pub fn start(directory: &Path) -> std::io::Result<Self> {
+        let lists = e2guardian::copy_lists(&directory.join("lists"), &banned_sites())?;
+        Self::start_with(directory, &lists, &mail::random_signatures(SIGNATURES))
+    }
+
+    fn start_with(directory: &Path, lists: &Path, signatures: &str) -> std::io::Result<Self> {
+        let database = directory.join("bench.ndb");
+        std::fs::write(&database, signatures)?;
+        let none = directory.join("none.ndb");
+        std::fs::write(&none, "")?;
+        let start = |name, port, databases: &Path, lists: &str| {
+            let tables =
+                format!("[antivirus]\ndatabases = [{databases:?}]\n[webfilter]\nlists = [{lists}]\n");
+            Gateway::start_web(&directory.join(name), local(port), &tables)
+        };
+        Ok(Self {
+            on: start("full", 28082, &database, &format!("{lists:?}"))?,
+            off: start("off", 28083, &none, "")?,
+        })
+    }
 }
 
 /// What one candidate needed for one kind of page.
@@ -92,22 +122,8 @@ impl Field {
         let children = &mut running.0;
         children.push(role(&["origin", &origin.to_string()], origin)?);
         children.push(role(&["relay", &relay.to_string(), &origin.to_string()], relay)?);
-        let [full, off, squid, e2g, bare] = [28082, 28083, 28084, 28085, 28086].map(local);
-        let database = directory.join("bench.ndb");
-        std::fs::write(&database, &signatures)?;
-        let none = directory.join("none.ndb");
-        std::fs::write(&none, "")?;
-        let tables = |databases: &str, lists: &str| {
-            format!("[antivirus]\ndatabases = [{databases}]\n[webfilter]\nlists = [{lists}]\n")
-        };
-        let gateways = [
-            Gateway::start_web(
-                &directory.join("full"),
-                full,
-                &tables(&format!("{database:?}"), &format!("{lists:?}")),
-            )?,
-            Gateway::start_web(&directory.join("off"), off, &tables(&format!("{none:?}"), ""))?,
-        ];
+        let [squid, e2g, bare] = [28084, 28085, 28086].map(local);
+        let gateways = Gateways::start_with(directory, &lists, &signatures)?;
         children.push(squid::start(&directory.join("squid"), squid)?);
         let home = directory.join("clamd");
         children.push(clamd::start(&home, &signatures, clamd)?);
@@ -122,8 +138,8 @@ impl Field {
         let candidates = vec![
             candidate(ORIGIN, origin, &pids[..1]),
             candidate(RELAY, relay, &pids[1..2]),
-            candidate(LOCKGATE, full, &[gateways[0].pid]),
-            candidate(ENGINES_OFF, off, &[gateways[1].pid]),
+            candidate(LOCKGATE, gateways.on.address, &[gateways.on.pid]),
+            candidate(ENGINES_OFF, gateways.off.address, &[gateways.off.pid]),
             candidate(SQUID, squid, &pids[2..3]),
             candidate(E2GUARDIAN, e2g, &pids[3..5]),
             candidate(E2GUARDIAN_BARE, bare, &[pids[3], pids[5]]),
@@ -208,14 +224,14 @@ impl Drop for Children {
 }
 
 /// This program in another role, in a process of its own.
-fn role(arguments: &[&str], address: SocketAddr) -> std::io::Result<Child> {
+pub fn role(arguments: &[&str], address: SocketAddr) -> std::io::Result<Child> {
     let child = Command::new(std::env::current_exe()?).args(arguments).stdin(Stdio::null()).spawn()?;
     await_port(address, Duration::from_secs(10))?;
     Ok(child)
 }
 
 /// As many names of sites as a large collection of lists has.
-fn banned_sites() -> String {
+pub fn banned_sites() -> String {
     let mut random = Random::new(SITES as u64);
     let mut text = String::new();
     for _ in 0..SITES {

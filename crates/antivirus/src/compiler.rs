@@ -1,6 +1,6 @@
 //! Database files → [`Database`]. Rule: a signature goes in whole or not at all, and what does not is reported.
 
-use crate::database::{Condition, Database, Group, Logic, PLAIN, Signature, Use};
+use crate::database::{Condition, Database, Group, InText, Logic, PLAIN, Signature, Use, reads_text};
 use crate::hashes::{HashList, Wanted, md5_of};
 use crate::logical::{Decide, ProgramsBuilder};
 use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile};
@@ -11,6 +11,7 @@ use crate::ruleset::logical::{
 };
 use crate::ruleset::offset::Offset;
 use crate::ruleset::{Fault, Line, hash, ignore};
+use crate::text::is_normalised;
 use lockgate_matcher::{Anchor, Case, PatternId, PatternSet, Wildcard};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -88,6 +89,8 @@ struct Compiler {
 #[derive(Default)]
 struct GroupBuilder {
     patterns: PatternSet,
+    /// Those that normalised text can have, once more, and which of all of them each is.
+    in_text: (PatternSet, Vec<PatternId>),
     known: HashMap<PatternKey, PatternId>,
     uses: Vec<(PatternId, Use)>,
     needs_layout: bool,
@@ -240,7 +243,7 @@ impl Compiler {
             let Some(slot) = self.groups.get_mut(usize::from(target)) else { continue };
             let pattern = slot
                 .get_or_insert_default()
-                .pattern(&wildcard, key)
+                .pattern(&wildcard, key, target)
                 .map_err(|reason| Fault::at(body.column + 1, reason))?;
             uses.push((pattern, Use { signature: 0, condition, subsignature: id, lead_bytes }));
         }
@@ -309,7 +312,7 @@ impl Compiler {
 }
 
 impl GroupBuilder {
-    fn pattern(&mut self, wildcard: &Wildcard, key: PatternKey) -> Result<PatternId, String> {
+    fn pattern(&mut self, wildcard: &Wildcard, key: PatternKey, target: u8) -> Result<PatternId, String> {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
@@ -318,18 +321,30 @@ impl GroupBuilder {
             None => Anchor::Anywhere,
         };
         let pattern = self.patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
+        if reads_text(target) && wildcard.can_consist_of(key.case, &is_normalised) {
+            let (patterns, originals) = &mut self.in_text;
+            patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
+            originals.push(pattern);
+        }
         self.known.insert(key, pattern);
         Ok(pattern)
     }
 
     fn finish(mut self, vacuous: Vec<u32>) -> Result<Group, String> {
         let patterns = self.patterns.compile().map_err(|error| error.to_string())?;
+        let in_text = match self.in_text {
+            (_, originals) if originals.is_empty() => None,
+            (patterns, originals) => {
+                let patterns = patterns.compile().map_err(|error| error.to_string())?;
+                Some(InText { patterns, originals })
+            }
+        };
         self.uses.sort_by_key(|(pattern, _)| pattern.0);
         let count = self.known.len() as u32;
         let first_use = |pattern: u32| self.uses.partition_point(|(of, _)| of.0 < pattern) as u32;
         let first_uses = (0..=count).map(first_use).collect();
         let uses = self.uses.into_iter().map(|(_, usage)| usage).collect();
-        Ok(Group { patterns, first_uses, uses, vacuous, needs_layout: self.needs_layout })
+        Ok(Group { patterns, in_text, first_uses, uses, vacuous, needs_layout: self.needs_layout })
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) struct Condition {
 /// The patterns of one target.
 pub(crate) struct Group {
     pub patterns: matcher::Database,
+    /// Those of them that normalised text can have, if there is any: most signatures name bytes that it never has.
+    pub in_text: Option<InText>,
     /// For each pattern, where its uses start; one more at the end.
     pub first_uses: Vec<u32>,
     pub uses: Vec<Use>,
@@ -67,6 +69,13 @@ pub(crate) struct Group {
     pub vacuous: Vec<u32>,
     /// Whether some offset is relative to a program's entry point or sections.
     pub needs_layout: bool,
+}
+
+/// Patterns that normalised text can have.
+pub(crate) struct InText {
+    pub patterns: matcher::Database,
+    /// Which of all the group's patterns each of them is.
+    pub originals: Vec<matcher::PatternId>,
 }
 
 /// What a pattern's match means to one signature.
@@ -81,6 +90,20 @@ pub(crate) struct Use {
 }
 
 impl Group {
+    /// The patterns that a lane with this reading searches for.
+    pub fn read_as(&self, reading: Reading) -> Option<&matcher::Database> {
+        match reading {
+            Reading::Plain => Some(&self.patterns),
+            Reading::Normalised => Some(&self.in_text.as_ref()?.patterns),
+        }
+    }
+
+    /// Which of all its patterns it is that a lane with this reading has found.
+    pub fn original(&self, reading: Reading, pattern: matcher::PatternId) -> matcher::PatternId {
+        let in_text = self.in_text.as_ref().filter(|_| reading == Reading::Normalised);
+        in_text.and_then(|text| text.originals.get(pattern.0 as usize)).copied().unwrap_or(pattern)
+    }
+
     pub fn uses_of(&self, pattern: matcher::PatternId) -> &[Use] {
         let at = pattern.0 as usize;
         match (self.first_uses.get(at), self.first_uses.get(at + 1)) {
@@ -143,9 +166,18 @@ impl Database {
     }
 }
 
+impl InText {
+    fn heap_bytes(&self) -> usize {
+        self.patterns.heap_bytes() + self.originals.len() * size_of::<matcher::PatternId>()
+    }
+}
+
 impl Group {
     fn heap_bytes(&self) -> usize {
-        self.patterns.heap_bytes() + self.first_uses.len() * 4 + self.uses.len() * size_of::<Use>()
+        self.patterns.heap_bytes()
+            + self.in_text.as_ref().map_or(0, InText::heap_bytes)
+            + self.first_uses.len() * 4
+            + self.uses.len() * size_of::<Use>()
     }
 }
 
@@ -170,6 +202,13 @@ pub(crate) enum Reading {
     Plain,
     /// As normalised text.
     Normalised,
+}
+
+/// Whether a group ever looks at normalised text.
+pub(crate) fn reads_text(group: u8) -> bool {
+    [FileType::Html, FileType::Text]
+        .iter()
+        .any(|file_type| targets_of(*file_type).contains(&(group, Reading::Normalised)))
 }
 
 /// Which groups look at a part of this type, besides group 0 at its plain bytes. Numbers are ClamAV's target types.

@@ -41,6 +41,7 @@ struct OpenPart {
     parent: Option<PartId>,
     detected: FileType,
     lanes: Vec<Lane>,
+    normaliser: Normaliser,
     hashing: Option<Box<Hashing>>,
     findings: Findings,
     standing: Standing,
@@ -63,7 +64,6 @@ struct Lane {
     id: LaneId,
     group: u8,
     reading: Reading,
-    normaliser: Normaliser,
     scanner: matcher::Scanner,
     /// Bytes read.
     length: u64,
@@ -163,6 +163,7 @@ impl OpenPart {
             parent: part.parent,
             detected: part.detected,
             lanes,
+            normaliser: Normaliser::default(),
             hashing: Hashing::start(database.wanted),
             findings: Findings::default(),
             standing: match database.allowed.longest() {
@@ -190,9 +191,19 @@ impl OpenPart {
                 self.findings.layout_known(database, &self.about);
             }
         }
-        let Self { lanes, findings, about, .. } = self;
-        for lane in lanes.iter_mut() {
-            lane.push(database, about, findings, chunk);
+        let Self { lanes, findings, about, normaliser, .. } = self;
+        // Those that read the part as it is stand before those that read its text: `targets_of` names them so.
+        let first_of_text = lanes.iter().take_while(|lane| lane.reading == Reading::Plain).count();
+        let (plain, of_text) = lanes.split_at_mut(first_of_text);
+        for lane in plain {
+            lane.read(database, about, findings, chunk);
+        }
+        if !of_text.is_empty() {
+            normaliser.push(chunk, &mut |text| {
+                for lane in of_text.iter_mut() {
+                    lane.read(database, about, findings, text);
+                }
+            });
         }
         let length = |of: LaneId| lanes.iter().find(|lane| lane.id == of).map_or(0, |lane| lane.length);
         findings.prune(database, about, &length);
@@ -235,61 +246,48 @@ impl OpenPart {
 }
 
 impl Lane {
-    /// `None` where the group has no pattern.
+    /// `None` where the group has nothing to look for.
     fn new(database: &Database, group: u8, reading: Reading) -> Option<Self> {
-        let patterns = &database.groups.get(usize::from(group))?.as_ref()?.patterns;
+        let of = database.groups.get(usize::from(group))?.as_ref()?;
         let id = match (group, reading) {
             (0, Reading::Plain) => LaneId(0),
             (_, Reading::Plain) => LaneId(1),
             (0, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE),
             (_, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE + 1),
         };
-        Some(Self {
-            id,
-            group,
-            reading,
-            normaliser: Normaliser::default(),
-            scanner: patterns.scanner(),
-            length: 0,
-        })
+        if reading == Reading::Normalised && of.in_text.is_none() && of.vacuous.is_empty() {
+            return None;
+        }
+        Some(Self { id, group, reading, scanner: matcher::Scanner::default(), length: 0 })
     }
 
-    fn push(&mut self, database: &Database, about: &About, findings: &mut Findings, chunk: &[u8]) {
-        let Some(group) = database.groups.get(usize::from(self.group)).and_then(Option::as_ref) else {
-            return;
-        };
-        let Self { id, reading, normaliser, scanner, length, .. } = self;
-        let mut read = |bytes: &[u8]| {
-            *length = length.saturating_add(bytes.len() as u64);
-            scanner.scan(&group.patterns, bytes, &mut |found| {
-                for usage in group.uses_of(found.pattern) {
-                    let start = found.start + u64::from(usage.lead_bytes);
-                    findings.found(
-                        database,
-                        about,
-                        Found { usage: *usage, lane: *id, start, end: found.end },
-                    );
-                }
-            });
-        };
-        match reading {
-            Reading::Plain => read(chunk),
-            Reading::Normalised => normaliser.push(chunk, &mut read),
-        }
+    fn read(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: &[u8]) {
+        self.length = self.length.saturating_add(bytes.len() as u64);
+        self.scan(database, about, findings, Some(bytes));
     }
 
     fn finish(&mut self, database: &Database, about: &About, findings: &mut Findings) {
+        self.scan(database, about, findings, None);
+        findings.lane_ended(database, about, self.id, self.group, self.length);
+    }
+
+    /// The next bytes, or none: the end.
+    fn scan(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
         let Some(group) = database.groups.get(usize::from(self.group)).and_then(Option::as_ref) else {
             return;
         };
+        let Some(patterns) = group.read_as(self.reading) else { return };
         let id = self.id;
-        self.scanner.finish(&group.patterns, &mut |found| {
-            for usage in group.uses_of(found.pattern) {
+        let mut found = |found: matcher::Match| {
+            for usage in group.uses_of(group.original(self.reading, found.pattern)) {
                 let start = found.start + u64::from(usage.lead_bytes);
                 findings.found(database, about, Found { usage: *usage, lane: id, start, end: found.end });
             }
-        });
-        findings.lane_ended(database, about, id, self.group, self.length);
+        };
+        match bytes {
+            Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),
+            None => self.scanner.finish(patterns, &mut found),
+        }
     }
 }
 

@@ -16,4 +16,4 @@ pub mod trace;
 
 pub use coding::{Coding, open_coded, open_coding};
 pub use decoder::{Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};
-pub use open::open;
+pub use open::{open, open_form};

@@ -33,6 +33,18 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
     }))
 }
 
+/// A decoder for the content of a request that is a form by its `Content-Type`, whose first bytes look like this type.
+///
+/// # Errors
+///
+/// [`Reason::Unsupported`] where they say that it is a container: a server that takes no notice of the type would have one.
+pub fn open_form(content_types: &[Vec<u8>], seems: FileType) -> Result<Box<dyn Decoder>, Reason> {
+    if seems.kind() == Kind::Container && seems != FileType::Mail {
+        return Err(Reason::Unsupported);
+    }
+    Ok(Box::new(MimeDecoder::of_form(content_types)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

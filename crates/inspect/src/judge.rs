@@ -100,11 +100,21 @@ impl Judge {
 
     /// A content coding cannot be undone, or not alone.
     pub fn miscoded(&mut self, path: &Arc<str>, reason: Reason) {
+        self.contradiction("coding", miscoding(reason), path);
+    }
+
+    /// What is called a form begins like an archive.
+    pub fn misnamed_form(&mut self, path: &Arc<str>) {
+        self.contradiction("form", "an archive that is called a form", path);
+    }
+
+    /// What one reader has is not what the next one has.
+    fn contradiction(&mut self, rule: &'static str, words: &'static str, path: &Arc<str>) {
         let finding = Finding {
             engine: Engine::Content,
             class: Class::Anomaly,
-            rule: "coding".into(),
-            name: miscoding(reason).into(),
+            rule: rule.into(),
+            name: words.into(),
             part: Arc::clone(path),
             buffer: Buffer::FileData,
             offset: None,

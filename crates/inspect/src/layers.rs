@@ -25,6 +25,13 @@ pub enum Root {
     /// A file in these content codings, the outermost first. Where a coding cannot be undone, or the coded bytes would be
     /// something else to a client that does not undo it, the content is refused.
     Coded(Vec<Coding>),
+    /// A form with files in it, perhaps in content codings: its parts are as what `Content-Type` says divides them.
+    Form {
+        /// The codings, the outermost first.
+        codings: Vec<Coding>,
+        /// The values of the fields, mostly one.
+        content_types: Vec<Vec<u8>>,
+    },
 }
 
 /// Whether a run came to its end.
@@ -60,6 +67,8 @@ pub struct Layers {
     stack: Vec<Layer>,
     /// How the parts at the first levels are coded.
     codings: Vec<Coding>,
+    /// Each `Content-Type` of a form, which the part below the codings is.
+    form: Option<Vec<Vec<u8>>>,
     budget: Budget,
     means: Means,
     panel: Panel,
@@ -183,6 +192,7 @@ impl Layers {
         let mut layers = Self {
             stack: Vec::with_capacity(4),
             codings: Vec::new(),
+            form: None,
             budget,
             means,
             panel,
@@ -199,6 +209,9 @@ impl Layers {
             Root::Mail => layers.settle(0, FileType::Mail, judge),
             Root::File => {}
             Root::Coded(codings) => layers.codings = codings,
+            Root::Form { codings, content_types } => {
+                (layers.codings, layers.form) = (codings, Some(content_types));
+            }
         }
         layers
     }
@@ -409,11 +422,17 @@ impl Layers {
         layer.part.detected = file_type;
         judge.meet(&layer.part);
         layer.listening = self.panel.open(&layer.part);
-        let opened = match self.codings.get(level) {
+        let is_form = level == self.codings.len() && self.form.is_some();
+        let is_nothing = layer.prefix.is_empty() && layer.is_ended;
+        let opened = match (self.codings.get(level), &self.form) {
             // Of nothing no coding needs to be undone: the answer to HEAD has none.
-            Some(_) if layer.prefix.is_empty() && layer.is_ended => Ok(None),
-            Some(coding) => lockgate_content::open_coded(*coding, file_type, &self.means).map(Some),
-            None => lockgate_content::open(file_type, &self.means),
+            (Some(_), _) if is_nothing => Ok(None),
+            (Some(coding), _) => lockgate_content::open_coded(*coding, file_type, &self.means).map(Some),
+            (None, Some(_)) if is_form && is_nothing => Ok(None),
+            (None, Some(content_types)) if is_form => {
+                lockgate_content::open_form(content_types, file_type).map(Some)
+            }
+            (None, _) => lockgate_content::open(file_type, &self.means),
         };
         let (reading, problem) = match opened {
             Ok(Some(decoder)) => (Reading::Decoding(decoder), None),
@@ -422,8 +441,11 @@ impl Layers {
         };
         layer.reading = reading;
         let prefix = Region { source: Source::Prefix(level), start: 0, end: layer.prefix.len() };
-        if let Some(reason) = problem {
-            self.incomplete(level, &self.stack[level].part.path, reason, judge);
+        let path = &self.stack[level].part.path;
+        match problem {
+            Some(_) if is_form => judge.misnamed_form(path),
+            Some(reason) => self.incomplete(level, path, reason, judge),
+            None => {}
         }
         if !prefix.is_empty() {
             self.show(level, prefix, &[], judge);

@@ -17,8 +17,23 @@ pub struct Covers {
     pub recipients: Vec<String>,
     /// Names of listeners.
     pub listeners: Vec<String>,
+    /// Users, as they name themselves to the proxy; `*` stands for everybody who does.
+    pub users: Vec<String>,
     /// Networks of clients.
     pub networks: Vec<Network>,
+}
+
+/// Whose transaction it is, as far as that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Who<'a> {
+    /// A mail's recipient.
+    pub recipient: Option<&'a str>,
+    /// Who has proved to be that user.
+    pub user: Option<&'a str>,
+    /// The listener's name.
+    pub listener: &'a str,
+    /// The client's address.
+    pub client: IpAddr,
 }
 
 /// A name with `*` and `?`, compared without regard to ASCII case.
@@ -66,9 +81,9 @@ impl Policy {
         Self { groups }
     }
 
-    /// The group for a client's transaction on a listener; `recipient` is `None` where there is none.
-    pub fn group_for(&self, recipient: Option<&str>, listener: &str, client: IpAddr) -> &Arc<Group> {
-        let covering = self.groups.iter().find(|g| g.covers.matches(recipient, listener, client));
+    /// The group for a transaction.
+    pub fn group_for(&self, who: Who<'_>) -> &Arc<Group> {
+        let covering = self.groups.iter().find(|g| g.covers.matches(who));
         // The last group is the default one, which covers everything.
         covering.unwrap_or_else(|| &self.groups[self.groups.len() - 1])
     }
@@ -149,13 +164,18 @@ impl Group {
     }
 }
 
+/// Stands for every user in [`Covers::users`].
+const EVERY_USER: &str = "*";
+
 impl Covers {
-    fn matches(&self, recipient: Option<&str>, listener: &str, client: IpAddr) -> bool {
+    fn matches(&self, Who { recipient, user, listener, client }: Who<'_>) -> bool {
         let by_recipient = self.recipients.is_empty()
             || recipient.is_some_and(|r| self.recipients.iter().any(|pattern| recipient_matches(pattern, r)));
         let by_listener = self.listeners.is_empty() || self.listeners.iter().any(|l| l == listener);
         let by_network = self.networks.is_empty() || self.networks.iter().any(|n| n.contains(client));
-        by_recipient && by_listener && by_network
+        let by_user = self.users.is_empty()
+            || user.is_some_and(|user| self.users.iter().any(|one| one == user || one == EVERY_USER));
+        by_recipient && by_listener && by_network && by_user
     }
 }
 
@@ -238,13 +258,39 @@ mod tests {
         staff.covers.recipients = vec![".example.org".into(), "boss@example.com".into()];
         let policy = Policy::new(vec![staff]);
         let client = "192.0.2.1".parse().unwrap();
-        let group = |r: &str| policy.group_for(Some(r), "mx", client).name.clone();
+        fn who(recipient: Option<&str>, client: IpAddr) -> Who<'_> {
+            Who { recipient, user: None, listener: "mx", client }
+        }
+        let group = |r: &str| policy.group_for(who(Some(r), client)).name.clone();
         assert_eq!(group("a@example.org"), "staff");
         assert_eq!(group("a@sub.Example.org"), "staff");
         assert_eq!(group("a@badexample.org"), "default");
         assert_eq!(group("Boss@example.com"), "staff");
         assert_eq!(group("a@example.com"), "default");
-        assert_eq!(policy.group_for(None, "mx", client).name, "default");
+        assert_eq!(policy.group_for(who(None, client)).name, "default");
+    }
+
+    #[test]
+    fn all_that_a_group_says_of_whom_it_covers_must_agree() {
+        let mut pupils = Group::new("pupils");
+        pupils.covers.users = vec!["ann".into(), "bob".into()];
+        pupils.covers.networks = vec!["192.0.2.0/24".parse().unwrap()];
+        let mut known = Group::new("known");
+        known.covers.users = vec!["*".into()];
+        let mut lobby = Group::new("lobby");
+        lobby.covers.listeners = vec!["lobby".into()];
+        let policy = Policy::new(vec![pupils, known, lobby]);
+        for (user, listener, client, expected) in [
+            (Some("ann"), "web", "192.0.2.1", "pupils"),
+            (Some("Ann"), "web", "192.0.2.1", "known"),
+            (Some("ann"), "web", "198.51.100.1", "known"),
+            (Some("eve"), "lobby", "192.0.2.1", "known"),
+            (None, "lobby", "192.0.2.1", "lobby"),
+            (None, "web", "192.0.2.1", "default"),
+        ] {
+            let who = Who { recipient: None, user, listener, client: client.parse().unwrap() };
+            assert_eq!(policy.group_for(who).name, expected, "{who:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::hold::{Hold, HoldPlan, Released};
 use crate::judge::{Judge, Judgement};
 use crate::layers::{Layers, Ran, Root};
 use crate::panel::Panel;
-use crate::policy::{Group, Policy};
+use crate::policy::{Group, Policy, Who};
 use lockgate_content::Means;
 use lockgate_model::{
     Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
@@ -96,7 +96,17 @@ impl Session {
 
     /// The group that judges mail for a recipient (`None` where there is none) on this connection.
     pub fn group_for(&self, recipient: Option<&str>) -> &Arc<Group> {
-        self.generation.policy.group_for(recipient, &self.flow.listener, self.flow.client.ip())
+        self.group_of(recipient, None)
+    }
+
+    /// The group that judges what a user does (`None` where nobody has said who he is) on this connection.
+    pub fn group_for_user(&self, user: Option<&str>) -> &Arc<Group> {
+        self.group_of(None, user)
+    }
+
+    fn group_of(&self, recipient: Option<&str>, user: Option<&str>) -> &Arc<Group> {
+        let (listener, client) = (self.flow.listener.as_str(), self.flow.client.ip());
+        self.generation.policy.group_for(Who { recipient, user, listener, client })
     }
 
     /// A transaction begins.

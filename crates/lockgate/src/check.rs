@@ -154,6 +154,11 @@ fn lists_text(config: &Config, report: &lockgate_webfilter::Report) -> String {
     for source in &config.lists {
         let _ = writeln!(out, "  from {}", source_name(source).display());
     }
+    for (group, sources) in &config.group_lists {
+        let names: Vec<_> = sources.iter().map(|source| source_name(source).display().to_string()).collect();
+        let names = if names.is_empty() { "nowhere".to_owned() } else { names.join(", ") };
+        let _ = writeln!(out, "  for group {group} from {names}");
+    }
     for (kind, count) in &report.counts {
         let _ = write!(out, "  {:26} {:>8} loaded, {} not loaded", kind.name(), count.loaded, count.failed);
         if count.passed_over > 0 {

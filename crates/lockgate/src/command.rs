@@ -101,6 +101,13 @@ fn url() -> Command {
                 .value_parser(clap::value_parser!(std::path::PathBuf))
                 .help("A web list, or a directory of them, instead of the configured ones"),
         )
+        .arg(
+            Arg::new("group")
+                .long("group")
+                .short('g')
+                .value_name("NAME")
+                .help("The policy group whose lists are asked [default: default]"),
+        )
         .arg(json("One JSON object for each URL"))
         .arg(
             Arg::new("url")

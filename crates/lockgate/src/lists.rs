@@ -4,7 +4,7 @@
 use crate::clock;
 use crate::config::{Config, Source};
 use crate::loading::files_below;
-use lockgate_webfilter::{Database, Include, Key, Kind, Report, Sources};
+use lockgate_webfilter::{Database, Grouped, Include, Key, Kind, Report, Sources};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -24,17 +24,38 @@ const INCLUDE_DEPTH_MAX: usize = 16;
 /// What was loaded, and what was not.
 pub struct Lists {
     /// Ready to be asked.
-    pub database: Database,
+    pub database: Grouped,
     /// What became of the lines.
     pub report: Report,
     /// What keeps it from serving.
     pub errors: Vec<String>,
 }
 
-/// Loads every list that the configuration names.
+/// Loads every list that the configuration names, once for each set of lists that some group has.
 pub fn load(config: &Config) -> Lists {
+    let (first, mut report, mut errors) = load_set(&config.lists);
+    let first = Arc::new(first);
+    let mut database = Grouped::new(Arc::clone(&first));
+    let mut loaded = vec![(&config.lists, first)];
+    for (group, sources) in &config.group_lists {
+        let known = loaded.iter().find(|(known, _)| *known == sources).map(|(_, set)| Arc::clone(set));
+        let set = known.unwrap_or_else(|| {
+            let (set, more, wrong) = load_set(sources);
+            report.add(more);
+            errors.extend(wrong.into_iter().filter(|wrong| !errors.contains(wrong)).collect::<Vec<_>>());
+            let set = Arc::new(set);
+            loaded.push((sources, Arc::clone(&set)));
+            set
+        });
+        database = database.with(group, set);
+    }
+    Lists { database, report, errors }
+}
+
+/// One set of lists: ready to be asked, what became of the lines, and what keeps it from serving.
+fn load_set(sources: &[Source]) -> (Database, Report, Vec<String>) {
     let mut reading = Reading::new();
-    for source in &config.lists {
+    for source in sources {
         match source {
             Source::Demonstration => {
                 for (name, bytes) in DEMONSTRATION {
@@ -49,11 +70,11 @@ pub fn load(config: &Config) -> Lists {
     let is_malformed = |failure: &&lockgate_webfilter::Failure| !failure.reason.contains(" yet");
     errors.extend(report.useless.iter().filter(is_malformed).map(|first| {
         format!(
-            "{}: none of its lines can be used; the first, line {}: {}",
+            "{}:{}: none of the file's lines can be used, this is the first: {}",
             first.file, first.line, first.reason
         )
     }));
-    Lists { database, report, errors }
+    (database, report, errors)
 }
 
 /// Nobody outside may know under which key names are hashed, or he could look for two that meet.
@@ -160,7 +181,8 @@ pub fn files(config: &Config) -> Vec<PathBuf> {
         Source::Path(path) if path.is_dir() => files_below(path).unwrap_or_default(),
         Source::Path(path) => vec![path.clone()],
     };
-    config.lists.iter().flat_map(of).collect()
+    let groups = config.group_lists.iter().flat_map(|(_, lists)| lists);
+    config.lists.iter().chain(groups).flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -176,7 +198,7 @@ mod tests {
     }
 
     fn rule(lists: &Lists, url: &str) -> String {
-        let decision = lists.database.decide(&Address::parse(url).unwrap(), clock::local());
+        let decision = lists.database.of("default").decide(&Address::parse(url).unwrap(), clock::local());
         decision.by.map_or_else(String::new, |by| by.rule())
     }
 
@@ -209,13 +231,39 @@ mod tests {
     }
 
     #[test]
+    fn groups_have_lists_of_their_own_and_share_what_is_the_same() {
+        let scratch = Scratch::new("lists-groups");
+        let strict = scratch.write("strict/bannedsitelist", "games.example\n");
+        let broken = scratch.write("broken/bannedsitelist", "<html>\n");
+        let mut config = config(&[]);
+        let own = |path: &PathBuf| vec![Source::Path(path.clone())];
+        config.group_lists = vec![
+            ("pupils".to_owned(), own(&strict)),
+            ("guests".to_owned(), own(&strict)),
+            ("staff".to_owned(), Vec::new()),
+        ];
+        let lists = load(&config);
+        assert_eq!(lists.errors, [""; 0]);
+        assert_eq!(lists.report.lines_loaded(), 1, "the same lists are loaded once");
+        for (group, expected) in [("pupils", true), ("guests", true), ("staff", false), ("default", false)] {
+            let address = Address::parse("games.example").unwrap();
+            let decision = lists.database.of(group).decide(&address, clock::local());
+            assert_eq!(decision.by.is_some(), expected, "{group}");
+        }
+        assert!(Arc::ptr_eq(lists.database.of("pupils"), lists.database.of("guests")));
+        assert!(Arc::ptr_eq(lists.database.of("staff"), lists.database.of("default")));
+        config.group_lists.push(("broken".to_owned(), own(&broken)));
+        assert!(load(&config).errors[0].contains("broken/bannedsitelist:1:"));
+    }
+
+    #[test]
     fn what_keeps_from_serving() {
         let scratch = Scratch::new("lists-broken");
         let broken = scratch.write("bannedsitelist", "<html>\n<body> not a list\n");
         let missing = scratch.path().join("missing");
         let lists = load(&config(&[broken, missing]));
         assert_eq!(lists.errors.len(), 2, "{:?}", lists.errors);
-        assert!(lists.errors.iter().any(|e| e.contains("bannedsitelist: none of its lines can be used")));
+        assert!(lists.errors.iter().any(|e| e.contains("bannedsitelist:1: none of the file's lines")));
         assert!(lists.errors.iter().any(|e| e.contains("missing: cannot be read")));
     }
 }

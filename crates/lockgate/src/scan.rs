@@ -40,6 +40,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     }
     // Files come from no site.
     config.lists.clear();
+    config.group_lists.clear();
     let loaded = loading::load(&config, 1);
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");

@@ -6,6 +6,7 @@ use crate::config::{Config, Source};
 use crate::lists;
 use crate::report::{EXIT_CLEAN, EXIT_FOUND, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
+use lockgate_inspect::Group;
 use lockgate_relay::events::record::plain;
 use lockgate_webfilter::{Address, Decision, Listing, Outcome};
 use serde_json::{Value, json};
@@ -22,6 +23,12 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     let own = paths(arguments, "lists");
     if !own.is_empty() {
         config.lists = own.into_iter().map(Source::Path).collect();
+        config.group_lists.clear();
+    }
+    let group = arguments.get_one::<String>("group").map_or(Group::DEFAULT_NAME, String::as_str);
+    if !config.policy.groups().iter().any(|known| known.name == group) {
+        eprintln!("lockgate: no policy group is called {group:?}");
+        return EXIT_WRONG;
     }
     let lists = lists::load(&config);
     for error in &lists.errors {
@@ -30,6 +37,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if !lists.errors.is_empty() {
         return EXIT_WRONG;
     }
+    let database = lists.database.of(group);
     let mut status = EXIT_CLEAN;
     for url in arguments.get_many::<String>("url").into_iter().flatten() {
         let Some(address) = Address::parse(url) else {
@@ -37,7 +45,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
             status = EXIT_WRONG;
             continue;
         };
-        let decision = lists.database.decide(&address, lists.database.now());
+        let decision = database.decide(&address, database.now());
         if decision.outcome == Outcome::Banned && status == EXIT_CLEAN {
             status = EXIT_FOUND;
         }

@@ -129,7 +129,7 @@ fn a_reload_takes_what_is_good_and_leaves_what_is_broken() {
     database(&scratch, &eicar());
     scratch.write("lockgate.toml", format!("{CONFIG}[webfilter]\nlists = [\"bannedsitelist\"]\n"));
     for (broken, words) in [
-        ("<html>\n", "bannedsitelist: none of its lines"),
+        ("<html>\n", "bannedsitelist:1: none of the file's lines"),
         ("a.example\n.Include<gone>\n", "gone: cannot be read"),
     ] {
         scratch.write("bannedsitelist", broken);

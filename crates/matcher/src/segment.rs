@@ -216,7 +216,7 @@ impl<'a> Cutter<'a> {
 }
 
 /// A letter of an insensitive pattern agrees with both its cases: the bit that tells them apart is masked.
-fn cased(cell: Cell, case: Case) -> Cell {
+pub(crate) fn cased(cell: Cell, case: Case) -> Cell {
     if case == Case::Insensitive && cell.mask == 0xff && cell.value.is_ascii_alphabetic() {
         Cell { value: cell.value & !0x20, mask: !0x20 }
     } else {

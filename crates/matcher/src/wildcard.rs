@@ -2,6 +2,7 @@
 //!
 //! The format is that of the ClamAV manual, "Body-based Signature Content Format".
 
+use crate::segment::{Case, cased};
 use std::fmt;
 
 /// The longest pattern text that is read, in characters.
@@ -106,6 +107,19 @@ impl Wildcard {
     /// A pattern of exactly these bytes.
     pub fn literal(bytes: &[u8]) -> Wildcard {
         Wildcard { nodes: bytes.iter().map(|&byte| Node::Cell(Cell::exact(byte))).collect() }
+    }
+
+    /// Whether what it matches can consist of such bytes alone, as far as the pattern says what bytes these are.
+    pub fn can_consist_of(&self, case: Case, belongs: &dyn Fn(u8) -> bool) -> bool {
+        let fits = |cell: &Cell| match cased(*cell, case) {
+            Cell { value, mask: 0xff } => belongs(value),
+            Cell { value, mask } => (0..=255).any(|byte| byte & mask == value && belongs(byte)),
+        };
+        self.nodes.iter().all(|node| match node {
+            Node::Cell(cell) => fits(cell),
+            Node::Choice(branches) => branches.iter().any(|branch| branch.iter().all(fits)),
+            Node::Gap { .. } | Node::Not(_) | Node::Edge(_) => true,
+        })
     }
 
     /// Rules on the whole: it isn't empty, has no open end, and edges stand only at its ends.
@@ -378,6 +392,32 @@ mod tests {
             assert_eq!(parsed.nodes, vec![cell(1, 0xff), node, cell(2, 0xff)], "{text}");
         }
         assert_eq!(Wildcard::parse("0aFf").unwrap(), Wildcard::literal(&[0x0a, 0xff]));
+    }
+
+    #[test]
+    fn a_pattern_consists_of_what_it_names() {
+        let lower = |byte: u8| matches!(byte, 0x20..=0x7f) && !byte.is_ascii_uppercase();
+        let cases: [(&str, bool, bool); 14] = [
+            ("6162", true, true),
+            ("6142", false, true),
+            ("610a", false, false),
+            ("6180", false, false),
+            ("617f", true, true),
+            ("61*62", true, true),
+            ("61{4}0062", false, false),
+            ("61?262", true, true),
+            ("61?0", true, true),
+            ("618?62", false, false),
+            ("61(00|62)", true, true),
+            ("61(00|4262)", false, true),
+            ("61!(00|62)62", true, true),
+            ("61(B)", true, true),
+        ];
+        for (text, sensitive, insensitive) in cases {
+            let wildcard = Wildcard::parse(text).unwrap();
+            assert_eq!(wildcard.can_consist_of(Case::Sensitive, &lower), sensitive, "{text}");
+            assert_eq!(wildcard.can_consist_of(Case::Insensitive, &lower), insensitive, "{text}, any case");
+        }
     }
 
     #[test]

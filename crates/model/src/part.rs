@@ -91,6 +91,12 @@ impl BufferSet {
         Self(self.0 | 1 << buffer as u8)
     }
 
+    /// What is in either.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether the buffer is asked for.
     pub const fn contains(self, buffer: Buffer) -> bool {
         self.0 & (1 << buffer as u8) != 0

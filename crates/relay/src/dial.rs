@@ -1,6 +1,6 @@
 //! The way to the next hop: [`dial`]. Rule: a place first, then the name, then the connection, each within its time.
 
-use crate::listener::Accepted;
+use crate::listener::{Accepted, Visitor};
 use crate::settings::{ClientAddress, Intercept, Listener, NextHop};
 use crate::shared::Shared;
 use crate::stream::Stream;
@@ -68,13 +68,13 @@ impl std::error::Error for DialError {}
 /// Connects to a host of the web on behalf of an accepted client, from whose address it dials if it was intercepted so.
 /// `permits` says of each of its addresses why not.
 pub async fn dial_host(
-    accepted: &Accepted,
+    visitor: &Visitor,
     shared: &Shared,
     host: &str,
     port: u16,
     permits: impl Fn(SocketAddr) -> Result<(), &'static str>,
 ) -> Result<Upstream, DialError> {
-    let settings = &accepted.gate.settings;
+    let settings = &visitor.gate.settings;
     let target = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     let place = take_place(shared, settings, &target)?;
     let connecting = async {
@@ -83,7 +83,7 @@ pub async fn dial_host(
         addresses.retain(|address| permits(*address).map_err(|why| refused = Some(why)).is_ok());
         match refused {
             Some(why) if addresses.is_empty() => Err(DialError::Nowhere(why)),
-            _ => connect(&addresses, source(accepted)).await,
+            _ => connect(&addresses, source(visitor)).await,
         }
     };
     let connected = timeout(settings.timeouts.connect, connecting).await;
@@ -126,9 +126,9 @@ fn take_place(shared: &Shared, settings: &Listener, target: &str) -> Result<Plac
 }
 
 /// The address to dial from, where it is not the gateway's own.
-fn source(accepted: &Accepted) -> Option<SocketAddr> {
-    match accepted.gate.settings.intercept {
-        Intercept::Tproxy => Some(accepted.client),
+fn source(visitor: &Visitor) -> Option<SocketAddr> {
+    match visitor.gate.settings.intercept {
+        Intercept::Tproxy => Some(visitor.client),
         Intercept::Explicit | Intercept::Redirect => None,
     }
 }

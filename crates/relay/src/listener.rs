@@ -12,6 +12,7 @@ use lockgate_model::{Flow, Protocol};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,6 +22,12 @@ use tokio::net::TcpStream;
 pub struct Accepted {
     /// The connection.
     pub stream: Stream,
+    /// Who it is.
+    pub visitor: Visitor,
+}
+
+/// Who a client is, and how it came: what is known of it apart from its connection.
+pub struct Visitor {
     /// The client's address, as it is known after a PROXY header.
     pub client: SocketAddr,
     /// Where the client connected to: for an intercepted connection, the destination that it meant.
@@ -34,7 +41,21 @@ pub struct Accepted {
     _place: Place<IpAddr>,
 }
 
-impl Accepted {
+impl Deref for Accepted {
+    type Target = Visitor;
+
+    fn deref(&self) -> &Visitor {
+        &self.visitor
+    }
+}
+
+impl DerefMut for Accepted {
+    fn deref_mut(&mut self) -> &mut Visitor {
+        &mut self.visitor
+    }
+}
+
+impl Visitor {
     /// The engines' state for the connection, with what is loaded at this moment; `client` is who it is known to be now.
     pub fn open_inspection(&self, protocol: Protocol, client: SocketAddr, shared: &Shared) -> Session {
         let (id, server, listener) = (self.flow_id, self.server, self.gate.settings.name.clone());
@@ -105,7 +126,8 @@ pub(crate) async fn admit(
     let server = original.unwrap_or(server);
     let stream = Stream::new(tcp);
     let flow_id = shared.next_id();
-    Some(Accepted { stream, client, server, is_intercepted, gate, flow_id, _place: place })
+    let visitor = Visitor { client, server, is_intercepted, gate, flow_id, _place: place };
+    Some(Accepted { stream, visitor })
 }
 
 fn take_place(

@@ -60,6 +60,20 @@ impl Report {
         self.counts.values().map(|count| count.failed).sum()
     }
 
+    /// What became of the lists of several groups together. A file that several have is one whose lines count for each.
+    pub fn add(&mut self, other: Self) {
+        for (kind, more) in other.counts {
+            let count = self.counts.entry(kind).or_default();
+            count.loaded += more.loaded;
+            count.failed += more.failed;
+            count.passed_over += more.passed_over;
+        }
+        let room = FAILURES_MAX - self.failures.len().min(FAILURES_MAX);
+        self.failures.extend(other.failures.into_iter().take(room));
+        self.useless.extend(other.useless);
+        self.unknown.extend(other.unknown);
+    }
+
     pub(crate) fn fail(&mut self, file: &Arc<str>, line: u32, reason: String) {
         if self.failures.len() < FAILURES_MAX {
             self.failures.push(Failure { file: Arc::clone(file), line, reason });

@@ -8,6 +8,7 @@ mod delimiter;
 
 use super::boundary::{Delimiter, Kind, Rest, Stack};
 use super::header::{HeaderReader, Stop};
+use super::limits::FIELDS_MAX;
 use super::oddity::{Oddities, Oddity};
 use super::plan::{Plan, Shape};
 use super::transfer::Transfer;
@@ -40,6 +41,16 @@ pub struct MimeDecoder {
     said: VecDeque<Event>,
     oddities: Oddities,
     is_top: bool,
+    encodings: Encodings,
+}
+
+/// What is done with transfer encodings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encodings {
+    /// They are undone, as every reader of mail does.
+    Undone,
+    /// They are left: servers take the parts of a form as they are (RFC 7578 section 4.7).
+    Left,
 }
 
 /// Where in the message.
@@ -87,7 +98,26 @@ impl MimeDecoder {
             said: VecDeque::new(),
             oddities: Oddities::default(),
             is_top: true,
+            encodings: Encodings::Undone,
         }
+    }
+
+    /// For the content of a request whose `Content-Type` fields are these (RFC 7578), from its first byte.
+    pub fn of_form(content_types: &[Vec<u8>]) -> Self {
+        let mut own = Self { is_top: false, encodings: Encodings::Left, ..Self::new() };
+        let mut header = Vec::new();
+        for content_type in content_types.iter().take(FIELDS_MAX) {
+            header.extend_from_slice(b"Content-Type: ");
+            let plain = |byte: &u8| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte };
+            header.extend(content_type.iter().map(plain));
+            header.extend_from_slice(b"\r\n");
+        }
+        header.extend_from_slice(b"\r\n");
+        if let Place::Header(reader) = &mut own.place {
+            reader.push(&header);
+        }
+        own.begin_body();
+        own
     }
 }
 
@@ -211,7 +241,11 @@ impl MimeDecoder {
         self.body_start = true;
         self.clear = 0;
         let in_digest = self.stack.last().is_some_and(|multipart| multipart.is_digest);
-        let plan = Plan::new(&fields, in_digest, &mut self.oddities);
+        let mut plan = Plan::new(&fields, in_digest, &mut self.oddities);
+        let is_left = self.encodings == Encodings::Left && !matches!(plan.transfer, Transfer::Identity);
+        if is_left {
+            plan.transfer = Transfer::Identity;
+        }
         match plan.shape {
             Shape::Multipart { boundaries, is_digest }
                 if !boundaries.is_empty() && self.stack.has_room(&boundaries) =>
@@ -225,7 +259,11 @@ impl MimeDecoder {
             shape => {
                 let has_type = fields.media_types.iter().any(|media_type| media_type.value.contains('/'));
                 let is_untyped = !has_type && self.stack.is_empty();
-                self.begin_leaf(plan.declared, plan.name, &shape);
+                self.begin_leaf(plan.field, plan.declared, plan.name, &shape);
+                if is_left {
+                    // Some server may undo it all the same.
+                    self.said.push_back(Event::Incomplete(Reason::Unsupported));
+                }
                 self.place = Place::Leaf(plan.transfer);
                 let is_multipart = matches!(shape, Shape::Multipart { .. });
                 if (is_multipart || is_untyped) && self.stack.has_room(&[]) {
@@ -238,9 +276,15 @@ impl MimeDecoder {
         }
     }
 
-    fn begin_leaf(&mut self, declared: Option<String>, name: Option<String>, shape: &Shape) {
+    fn begin_leaf(
+        &mut self,
+        field: Option<String>,
+        declared: Option<String>,
+        name: Option<String>,
+        shape: &Shape,
+    ) {
         self.say_oddities();
-        let label = self.section();
+        let label = field.unwrap_or_else(|| self.section());
         self.open(Entry { label, name, declared });
         match shape {
             Shape::Partial => self.said.push_back(Event::Incomplete(Reason::Partial)),

@@ -19,6 +19,8 @@ pub(super) struct Plan {
     pub declared: Option<String>,
     /// The file name.
     pub name: Option<String>,
+    /// The name of a form's field (RFC 7578 section 4.2).
+    pub field: Option<String>,
 }
 
 /// What a body is made of.
@@ -64,7 +66,7 @@ impl Plan {
                 _ => {}
             }
         }
-        Self { shape, transfer, declared, name: name(fields, oddities) }
+        Self { shape, transfer, declared, name: name(fields, oddities), field: field(fields, oddities) }
     }
 }
 
@@ -180,6 +182,12 @@ fn name(fields: &Fields, oddities: &mut Oddities) -> Option<String> {
         oddities.note(Oddity::NamesDiffer);
     }
     file_name.or(name).map(|name| bounded(name, oddities))
+}
+
+fn field(fields: &Fields, oddities: &mut Oddities) -> Option<String> {
+    let of_form = fields.dispositions.iter().find(|field| field.value == "form-data")?;
+    let name = of_form.text("name", oddities).filter(|name| !name.is_empty())?;
+    Some(bounded(name, oddities))
 }
 
 fn extension(name: &str) -> &str {

@@ -232,3 +232,57 @@ fn what_is_beyond_a_limit_is_said() {
         assert_eq!(trace(&mut MimeDecoder::new(), message.as_bytes().chunks(7)), said);
     }
 }
+
+#[test]
+fn forms() {
+    let form = |content_types: &[&str], body: &str| {
+        let types: Vec<Vec<u8>> = content_types.iter().map(|value| value.as_bytes().to_vec()).collect();
+        let said = assert_cut_invariant(&|| Box::new(MimeDecoder::of_form(&types)), body.as_bytes());
+        written(&said)
+    };
+    let field = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\none\r\n";
+    let file = "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x.zip\"\r\nContent-Type: application/zip\r\n\r\nPK\r\n";
+    let bare = "--b\r\n\r\nbare\r\n";
+    let coded =
+        "--b\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\nYQ==\r\n";
+    for (content_types, body, expected) in [
+        (
+            &["multipart/form-data; boundary=b"][..],
+            format!("{field}{file}--b--\r\n"),
+            "open a; \"one\"; close; open f application/zip \"x.zip\"; \"PK\"; close",
+        ),
+        (
+            &["Multipart/Form-Data; charset=x; BOUNDARY=\"b\""],
+            format!("{bare}--b--"),
+            "open 1; \"bare\"; close",
+        ),
+        (
+            &["multipart/form-data; boundary=b"],
+            field.to_owned(),
+            "open a; \"one\\r\\n\"; close; incomplete truncated",
+        ),
+        (
+            &["multipart/form-data; boundary=b"],
+            format!("{coded}--b--\r\n"),
+            "open a; incomplete unsupported; \"YQ==\"; close",
+        ),
+        (
+            &["multipart/form-data; boundary=x", "multipart/form-data; boundary=b"],
+            format!("{bare}--b--"),
+            "MIME: Content-Type is given more than once; open 1; \"bare\"; close",
+        ),
+        (
+            &["multipart/form-data; boundary=x"],
+            "raw content".to_owned(),
+            "open preamble; \"raw content\"; close; incomplete truncated",
+        ),
+        (
+            &["multipart/form-data"],
+            "anything".to_owned(),
+            "MIME: a multipart without a boundary; open 1 multipart/form-data; \"anything\"; close",
+        ),
+    ] {
+        let said = form(content_types, &body);
+        assert_eq!(said, expected, "{body}");
+    }
+}

@@ -124,6 +124,8 @@ pub struct GroupDraft {
     pub group: Group,
     /// The directory of `[policy]`.
     pub quarantine: Option<PathBuf>,
+    /// Web lists of its own.
+    pub lists: Option<Vec<Source>>,
     /// Bans without an action of their own take that of their class, which may stand further down in the file.
     names: Vec<(NamePattern, Option<Verdict>)>,
     types: Vec<(FileType, Option<Verdict>)>,
@@ -134,6 +136,7 @@ impl Default for GroupDraft {
         Self {
             group: Group::new(Group::DEFAULT_NAME),
             quarantine: None,
+            lists: None,
             names: Vec::new(),
             types: Vec::new(),
         }

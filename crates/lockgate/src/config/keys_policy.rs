@@ -1,6 +1,6 @@
 //! The settings table of `[policy]` and `[[policy.group]]`. Rule: one row for each key, and one for each class and reason.
 
-use crate::config::draft::GroupDraft;
+use crate::config::draft::{GroupDraft, Source};
 use crate::config::table::{Key, Section, key};
 use crate::config::value::{Value, Wrong};
 use lockgate_model::{Class, Reason, Verdict};
@@ -88,6 +88,21 @@ const GROUP_KEYS: &[Key<GroupDraft>] = &[
     key("listeners", "list of names", "[]", "Listeners that it covers. Empty: all.", |d, v| {
         v.names().map(|names| d.group.covers.listeners = names)
     }),
+    key(
+        "users",
+        "list of names",
+        "[]",
+        "Users that it covers, of those who say who they are to a listener with `users`; `*` is each of them. Empty: \
+         everybody, known or not.",
+        |d, v| v.names().map(|names| d.group.covers.users = names),
+    ),
+    key(
+        "lists",
+        "list of files and directories",
+        "",
+        "Web lists of its own, in place of those of `[webfilter]`; `[]` is none. Groups with the same ones share them.",
+        |d, v| v.list(Source::read).map(|sources| d.lists = Some(sources)),
+    ),
     BANNED_NAMES,
     BANNED_TYPES,
     TAG_WHEN_STREAMED,

@@ -58,6 +58,8 @@ pub struct Config {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// Those of the groups that have some of their own, by the group's name.
+    pub group_lists: Vec<(String, Vec<Source>)>,
     /// Who is judged how.
     pub policy: Policy,
 }
@@ -111,6 +113,7 @@ struct Reading<'a> {
     http_number: usize,
     policy: GroupDraft,
     groups: Vec<(Group, Range<usize>)>,
+    group_lists: Vec<(String, Vec<Source>)>,
 }
 
 impl<'a> Reading<'a> {
@@ -127,6 +130,7 @@ impl<'a> Reading<'a> {
             http_number: 0,
             policy: GroupDraft::default(),
             groups: Vec::new(),
+            group_lists: Vec::new(),
         }
     }
 
@@ -258,6 +262,7 @@ impl<'a> Reading<'a> {
                 format!("policy.group: another group is called {name:?}: choose another name"),
             );
         }
+        self.group_lists.extend(draft.lists.clone().map(|lists| (name, lists)));
         self.groups.push((draft.finish(), span));
     }
 
@@ -277,6 +282,7 @@ impl<'a> Reading<'a> {
             limits: self.draft.limits,
             databases: self.draft.databases,
             lists: self.draft.lists,
+            group_lists: self.group_lists,
             policy: Policy::new(groups.collect()),
         })
     }

@@ -6,9 +6,7 @@ use super::page::Page;
 use crate::events;
 use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
-use lockgate_proto::http::{
-    Fields, Form, Framing, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close, write_request,
-};
+use lockgate_proto::http::{Fields, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close};
 
 /// A request's head, read.
 pub struct Asked {
@@ -72,7 +70,7 @@ impl Asked {
             }
         };
         let root = match coding::codings(&head.fields) {
-            Codings::Known(root) => root,
+            Codings::Known(root) => coding::sent_as(root, &head.fields),
             Codings::Refused(why) => return Err(Page::bad_request(415, format!("the request is {why}"))),
         };
         let text = |name| head.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
@@ -93,11 +91,6 @@ impl Asked {
         })
     }
 
-    /// The method as it came.
-    pub fn method_bytes(&self) -> &[u8] {
-        &self.head.method
-    }
-
     /// Tells the engines what is asked for, before any content: of the request, and again of the response.
     pub fn tell(&self, inspection: &mut Inspection) {
         inspection.about(Buffer::HttpMethod, &self.head.method);
@@ -112,7 +105,7 @@ impl Asked {
 
     /// The head that goes to the origin: nothing of the client's connection, no way to have the content in pieces or in
     /// a coding that is not seen through.
-    pub fn outgoing(&self, framing: Framing, hostname: &str) -> Vec<u8> {
+    pub fn outgoing(&self, hostname: &str) -> RequestHead {
         let mut head = self.head.clone();
         let fields = &mut head.fields;
         let accepted = coding::accepted(fields);
@@ -123,9 +116,7 @@ impl Asked {
         fields.push(b"Accept-Encoding", accepted.as_bytes());
         let version = if self.version == Version::Http10 { "1.0" } else { "1.1" };
         fields.push(b"Via", format!("{version} {hostname}").as_bytes());
-        let mut out = Vec::new();
-        write_request(&head, Form::Origin, framing, &mut out);
-        out
+        head
     }
 
     /// The address, for people.

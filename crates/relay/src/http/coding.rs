@@ -37,6 +37,27 @@ pub fn codings(fields: &Fields) -> Codings {
     Codings::Known(if codings.is_empty() { Root::File } else { Root::Coded(codings) })
 }
 
+/// What the content of a request is, whose parts a form's type names.
+pub fn sent_as(root: Root, fields: &Fields) -> Root {
+    // Of several, servers go by the first or the last; the reader of forms looks for the boundaries of either.
+    let types: Vec<&[u8]> = fields.all("content-type").filter(|value| is_multipart(value)).collect();
+    let codings = match root {
+        Root::File => Vec::new(),
+        Root::Coded(codings) => codings,
+        other => return other,
+    };
+    match types.is_empty() {
+        true if codings.is_empty() => Root::File,
+        true => Root::Coded(codings),
+        false => Root::Form { codings, content_types: types.into_iter().map(<[u8]>::to_vec).collect() },
+    }
+}
+
+fn is_multipart(content_type: &[u8]) -> bool {
+    let main = content_type.trim_ascii_start().get(..b"multipart/".len());
+    main.is_some_and(|main| main.eq_ignore_ascii_case(b"multipart/"))
+}
+
 /// What a server is told of the codings that a client takes: those of them that are decoded, with the client's weights
 /// (RFC 9110 section 12.5.3).
 pub fn accepted(fields: &Fields) -> String {

@@ -2,16 +2,29 @@
 //! go, and its end only when all of it was.
 
 use crate::paced;
-use crate::stream::Stream;
 use lockgate_inspect::{Inspection, Progress, Released};
-use lockgate_proto::http::{Framing, LAST_CHUNK, chunk_head};
+use lockgate_proto::http::Framing;
 use std::io;
 
+/// Where a message leaves, in whatever version of HTTP is spoken there.
+pub trait Outlet {
+    /// What stands before the content.
+    type Head;
+
+    /// Writes a piece of the content, with the head in front of it if it is the first.
+    fn write(
+        &mut self,
+        head: Option<&Self::Head>,
+        framing: Framing,
+        content: &Released<'_>,
+        last: Last,
+    ) -> io::Result<()>;
+}
+
 /// A request or a response while it is inspected.
-pub struct Content {
+pub struct Content<H> {
     inspection: Inspection,
-    /// The head in bytes, until it has left.
-    head: Vec<u8>,
+    head: H,
     /// How the content is framed on its way out.
     framing: Framing,
     /// What was let go before there was a connection to write it to.
@@ -59,14 +72,16 @@ pub enum Outcome {
 
 /// Whether a piece is the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+pub enum Last {
+    /// The message ends with it.
     Yes,
+    /// More follows.
     No,
 }
 
-impl Content {
-    /// Behind its head, which is given in bytes.
-    pub fn new(inspection: Inspection, head: Vec<u8>, framing: Framing) -> Self {
+impl<H> Content<H> {
+    /// Behind its head, which leaves as it is given here.
+    pub fn new(inspection: Inspection, head: H, framing: Framing) -> Self {
         Self {
             inspection,
             head,
@@ -110,12 +125,12 @@ impl Content {
     }
 
     /// Lets the head go before any content.
-    pub fn begin(&mut self, out: &mut Stream) -> io::Result<()> {
+    pub fn begin(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
         self.write(&Released::default(), Last::No, out)
     }
 
     /// More of it, without its framing.
-    pub fn push(&mut self, content: &[u8], out: Option<&mut Stream>) -> io::Result<Outcome> {
+    pub fn push(&mut self, content: &[u8], out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         if self.place == Place::Refused {
             return Ok(Outcome::Refused);
         }
@@ -123,7 +138,7 @@ impl Content {
     }
 
     /// It has ended.
-    pub fn end(&mut self, out: Option<&mut Stream>) -> io::Result<Outcome> {
+    pub fn end(&mut self, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         if self.place == Place::Refused {
             return Ok(Outcome::Refused);
         }
@@ -133,7 +148,7 @@ impl Content {
     }
 
     /// One quantum of what is left to do.
-    pub fn work(&mut self, mut out: Option<&mut Stream>) -> io::Result<Outcome> {
+    pub fn work(&mut self, mut out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         let backlog = std::mem::take(&mut self.backlog);
         self.progress = Progress::Through;
         if self.place == Place::InContent || !backlog.is_empty() {
@@ -147,7 +162,7 @@ impl Content {
     }
 
     /// There is a connection now: what waited for it is written.
-    pub fn unpark(&mut self, out: &mut Stream) -> io::Result<()> {
+    pub fn unpark(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
         let mut parked = std::mem::take(&mut self.parked).into_iter().peekable();
         while let Some(released) = parked.next() {
             let is_last = parked.peek().is_none() && self.place == Place::Through;
@@ -156,7 +171,16 @@ impl Content {
         Ok(())
     }
 
-    fn inspect(&mut self, mut content: &[u8], mut out: Option<&mut Stream>) -> io::Result<Outcome> {
+    /// Says once more, by another connection, what was all without content.
+    pub fn repeat(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
+        out.write(Some(&self.head), self.framing, &Released::default(), Last::Yes)
+    }
+
+    fn inspect(
+        &mut self,
+        mut content: &[u8],
+        mut out: Option<&mut impl Outlet<Head = H>>,
+    ) -> io::Result<Outcome> {
         loop {
             let pushed = paced::push(&mut self.inspection, content);
             let released = pushed.released;
@@ -176,7 +200,7 @@ impl Content {
         }
     }
 
-    fn finish(&mut self, out: Option<&mut Stream>) -> io::Result<Outcome> {
+    fn finish(&mut self, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<Outcome> {
         if !self.backlog.is_empty() || paced::finish(&mut self.inspection) == Progress::Busy {
             return Ok(Outcome::More);
         }
@@ -197,7 +221,12 @@ impl Content {
         Outcome::Refused
     }
 
-    fn let_go(&mut self, released: Released<'_>, last: Last, out: Option<&mut Stream>) -> io::Result<()> {
+    fn let_go(
+        &mut self,
+        released: Released<'_>,
+        last: Last,
+        out: Option<&mut impl Outlet<Head = H>>,
+    ) -> io::Result<()> {
         match out {
             Some(out) => self.write(&released, last, out),
             None => {
@@ -207,19 +236,14 @@ impl Content {
         }
     }
 
-    fn write(&mut self, released: &Released<'_>, last: Last, out: &mut Stream) -> io::Result<()> {
-        let mut before = std::mem::take(&mut self.head);
-        let mut after = Vec::new();
-        if self.framing == Framing::Chunked {
-            if !released.is_empty() {
-                before.extend_from_slice(&chunk_head(released.bytes()));
-                after.extend_from_slice(b"\r\n");
-            }
-            if last == Last::Yes {
-                after.extend_from_slice(LAST_CHUNK);
-            }
-        }
+    fn write(
+        &mut self,
+        released: &Released<'_>,
+        last: Last,
+        out: &mut impl Outlet<Head = H>,
+    ) -> io::Result<()> {
+        let head = (self.said == Said::Nothing).then_some(&self.head);
         self.said = if last == Last::Yes { Said::All } else { Said::Begun };
-        out.write_framed(&before, released, &after)
+        out.write(head, self.framing, released, last)
     }
 }

@@ -1,25 +1,30 @@
 //! One request and its response: [`Exchange`]. Rule: both ways go on at once, each as fast as its reader reads, and
 //! nothing leaves on either that was not let go.
+//!
+//! Here is the loop that carries both; `response` is what is done with the server's answer, `request` with what the client
+//! sends, `fault` what can go wrong, and `record` what is written down.
+
+mod fault;
+mod record;
+mod request;
+mod response;
 
 use super::asked::{Asked, Method};
-use super::coding::{self, Codings};
-use super::content::{Content, Outcome, Said};
-use super::origin::Origin;
-use super::page::{About, Page, Way};
+use super::content::{Content, Said};
+use super::downstream::Downstream;
+use super::page::{About, Way};
 use super::session::{Over, Session};
-use crate::dial::DialError;
-use crate::drain::Phase;
-use crate::events::{Action, Record};
-use crate::scratch::with_scratch;
+use super::upstream::Upstream;
+use crate::events::Action;
 use crate::settings::Listener;
-use crate::stream::{ReadOutcome, Reading};
+use crate::stream::Reading;
 use crate::turn;
-use lockgate_inspect::{HoldPlan, Inspection, Root};
-use lockgate_model::{Buffer, Direction, Reason, Transaction, TransactionId, Verdict};
-use lockgate_proto::http::{Eof, Frame, Framing, ResponseHead, Version, strip_hop_by_hop, write_response};
+use fault::{Fault, client_gone, gateway, origin_fault};
+use lockgate_inspect::HoldPlan;
+use lockgate_model::{Direction, Transaction, TransactionId};
+use lockgate_proto::http::{Framing, RequestHead, ResponseHead};
 use std::future::pending;
-use std::io;
-use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Bytes that may wait for one side before the other is not read any more.
@@ -27,15 +32,16 @@ const PENDING_BYTES_MAX: usize = 64 << 10;
 
 /// One request and its response.
 pub struct Exchange<'s> {
-    session: &'s mut Session,
+    session: &'s Session,
+    client: Downstream<'s>,
     /// The connection to the server, once something of the request may leave.
-    origin: Option<Box<Origin>>,
+    origin: Option<Upstream>,
     asked: Asked,
     about: Transaction,
-    request: Content,
+    request: Content<RequestHead>,
     response: Option<Response>,
-    /// The request in bytes, as long as it may be sent once more by another connection.
-    again: Option<Vec<u8>>,
+    /// Whether the request may be sent once more by another connection.
+    is_repeatable: bool,
     /// Whether the client's connection ends behind the response.
     closes: bool,
     last_progress: Instant,
@@ -43,26 +49,16 @@ pub struct Exchange<'s> {
 
 /// A response on its way to the client.
 struct Response {
-    content: Content,
+    content: Content<ResponseHead>,
     status: u16,
     content_type: Option<String>,
 }
 
-/// Why an exchange comes to no good end.
-enum Fault {
-    /// The client is gone, or does not read.
-    Client,
-    /// The client is to be told.
-    Answer(Box<Page>, Action),
-    /// The connection that was used before broke before anything came by it.
-    Stale,
-}
-
 impl<'s> Exchange<'s> {
     /// Behind a request's head.
-    pub fn new(session: &'s mut Session, asked: Asked, framing: Framing) -> Self {
+    pub fn new(session: &'s Session, client: Downstream<'s>, asked: Asked, framing: Framing) -> Self {
         let shared = &session.shared;
-        let group = Arc::clone(session.inspect.group_for(None));
+        let group = session.group();
         let about = Transaction {
             id: TransactionId(shared.next_id()),
             direction: Direction::ToServer,
@@ -72,22 +68,21 @@ impl<'s> Exchange<'s> {
             name: None,
         };
         let plan = hold_plan(&session.client.gate.settings);
-        let mut inspection = session.inspect.begin(&about, group, asked.root.clone(), plan);
+        let mut inspection = session.begin(&about, group, asked.root.clone(), plan);
         asked.tell(&mut inspection);
-        let out = asked.outgoing(framing, &shared.settings.load().hostname);
-        let may_repeat =
+        let out = asked.outgoing(&shared.settings.load().hostname);
+        let is_repeatable =
             framing == Framing::None && matches!(asked.method, Method::Head | Method::Idempotent);
-        let closes = asked.wants_close || shared.drain.phase() > Phase::Serving;
-        let again = may_repeat.then(|| out.clone());
-        let request = Content::new(inspection, out, framing);
+        let closes = asked.wants_close || session.is_draining();
         Self {
             session,
+            client,
             origin: None,
-            asked,
             about,
-            request,
+            request: Content::new(inspection, out, framing),
+            asked,
             response: None,
-            again,
+            is_repeatable,
             closes,
             last_progress: Instant::now(),
         }
@@ -100,13 +95,11 @@ impl<'s> Exchange<'s> {
                 Ok(()) => return self.conclude(),
                 Err(Fault::Stale) => {
                     // Whatever the old connection took away, the server has seen nothing that counts.
-                    self.origin = None;
-                    let head = self.again.take().unwrap_or_default();
-                    if let Err(fault) = self.send_again(&head).await {
-                        return self.fail(fault).await;
+                    if let Err(fault) = self.send_again().await {
+                        return self.fail(fault);
                     }
                 }
-                Err(fault) => return self.fail(fault).await,
+                Err(fault) => return self.fail(fault),
             }
         }
     }
@@ -119,10 +112,10 @@ impl<'s> Exchange<'s> {
         if self.asked.expects_continue && self.request.is_open() {
             // We answer it ourselves: the server hears nothing of the request before its content was judged.
             self.asked.expects_continue = false;
-            self.session.client.stream.write(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(client_gone)?;
+            self.client.say_continue().map_err(client_gone)?;
         }
         // A request without content ends without a further byte.
-        self.take_in(&[])?;
+        self.take_in(&mut &[][..])?;
         loop {
             self.work_off().await?;
             if self.is_through() {
@@ -152,12 +145,12 @@ impl<'s> Exchange<'s> {
     }
 
     fn origin_reading(&self) -> Reading {
-        let is_wanted = self.session.client.stream.pending_bytes() < PENDING_BYTES_MAX && !self.is_busy();
+        let is_wanted = self.client.pending_bytes() < PENDING_BYTES_MAX && !self.is_busy();
         if is_wanted { Reading::Wanted } else { Reading::Unwanted }
     }
 
     fn client_reading(&mut self) -> Reading {
-        let pending = self.origin.as_mut().map_or(0, |origin| origin.stream().pending_bytes());
+        let pending = self.origin.as_mut().map_or(0, Upstream::pending_bytes);
         let is_wanted = self.request.is_open()
             && !self.request.is_parked()
             && pending < PENDING_BYTES_MAX
@@ -169,20 +162,18 @@ impl<'s> Exchange<'s> {
     async fn work_off(&mut self) -> Result<(), Fault> {
         while self.is_busy() {
             if self.request.is_busy() {
-                let out = self.origin.as_mut().map(|origin| origin.stream());
-                let request = &mut self.request;
+                let (request, out) = (&mut self.request, self.origin.as_mut());
                 let outcome = turn::quantum(|| request.work(out)).await;
                 self.request_came_to(outcome)?;
             }
             if let Some(response) = self.response.as_mut().filter(|response| response.content.is_busy()) {
-                let client = &mut self.session.client.stream;
+                let client = &mut self.client;
                 let outcome = turn::quantum(|| response.content.work(Some(client))).await;
                 self.response_came_to(outcome)?;
             }
-            let client = &mut self.session.client.stream;
-            if client.pending_bytes() >= PENDING_BYTES_MAX {
+            if self.client.pending_bytes() >= PENDING_BYTES_MAX {
                 let patience = self.session.client.gate.settings.timeouts.data_block;
-                let flushed = timeout(patience, client.flush()).await;
+                let flushed = timeout(patience, self.client.flush()).await;
                 flushed.map_err(|_| Fault::Client)?.map_err(client_gone)?;
             }
             self.last_progress = Instant::now();
@@ -190,311 +181,64 @@ impl<'s> Exchange<'s> {
         Ok(())
     }
 
-    /// Finds a connection for what was let go of the request.
-    async fn connect(&mut self) -> Result<(), Fault> {
-        if !self.request.is_parked() {
-            return Ok(());
-        }
-        let Asked { host, port, .. } = &self.asked;
-        let kept = self.session.kept.take();
-        // What may not be sent twice goes by a connection that nobody is about to close.
-        let fit = kept.filter(|_| self.again.is_some()).and_then(|mut origin| {
-            let is_fit = origin.is_fit_for(host, *port);
-            is_fit.then_some(origin)
-        });
-        let origin = match fit {
-            Some(origin) => origin,
-            None => {
-                let (client, shared) = (&self.session.client, &self.session.shared);
-                Box::new(Origin::dial(client, shared, host, *port).await.map_err(|e| dial_fault(&e))?)
-            }
-        };
-        let origin = self.origin.insert(origin);
-        origin.reader.expect(self.asked.method_bytes());
-        self.last_progress = Instant::now();
-        let is_used = origin.is_used;
-        self.request.unpark(origin.stream()).map_err(|e| origin_fault(is_used, &e))
-    }
-
-    async fn send_again(&mut self, head: &[u8]) -> Result<(), Fault> {
-        let (client, shared) = (&self.session.client, &self.session.shared);
-        let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
-        let origin = self.origin.insert(Box::new(dialled.map_err(|e| dial_fault(&e))?));
-        origin.reader.expect(self.asked.method_bytes());
-        self.last_progress = Instant::now();
-        origin.stream().write(head).map_err(|e| origin_fault(false, &e))
-    }
-
     /// Waits until there is something to read or to send, or until time is up.
     async fn wait(&mut self) -> Result<(), Fault> {
         let (client_reading, origin_reading) = (self.client_reading(), self.origin_reading());
-        let (client, origin) = (&mut self.session.client, &mut self.origin);
-        client.stream.try_flush().map_err(client_gone)?;
-        let pending_to_client = client.stream.pending_bytes();
-        let mut pending_to_origin = 0;
-        let mut is_used = false;
-        if let Some(origin) = origin {
-            is_used = origin.is_used;
-            origin.stream().try_flush().map_err(|e| origin_fault(is_used, &e))?;
-            pending_to_origin = origin.stream().pending_bytes();
+        self.client.try_flush().map_err(client_gone)?;
+        let pending_to_client = self.client.pending_bytes();
+        let (mut pending_to_origin, mut is_used) = (0, false);
+        if let Some(origin) = &mut self.origin {
+            is_used = origin.is_used();
+            origin.try_flush().map_err(|e| origin_fault(is_used, &e))?;
+            pending_to_origin = origin.pending_bytes();
         }
-        let timeouts = &client.gate.settings.timeouts;
-        let (patience, fault) = if pending_to_client > 0 {
+        let (patience, fault) = self.patience(pending_to_client, pending_to_origin);
+        let (client, origin) = (&mut self.client, &mut self.origin);
+        let from_origin = async {
+            match origin {
+                Some(origin) => origin.ready(origin_reading).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            ready = from_origin => ready.map_err(|e| origin_fault(is_used, &e))?,
+            ready = client.ready(client_reading) => ready.map_err(client_gone)?,
+            () = sleep_until(self.last_progress + patience) => return Err(fault),
+        }
+        if client.pending_bytes() < pending_to_client {
+            self.last_progress = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// How long nothing may move, and whose fault it then is.
+    fn patience(&self, pending_to_client: usize, pending_to_origin: usize) -> (Duration, Fault) {
+        let timeouts = &self.session.client.gate.settings.timeouts;
+        if pending_to_client > 0 {
             (timeouts.data_block, Fault::Client)
         } else if pending_to_origin > 0 {
             (timeouts.data_block, gateway(504, "the server does not take the request"))
         } else if self.response.is_some() {
             (timeouts.data_block, gateway(504, "the server stopped in the middle of its answer"))
         } else if self.request.is_open() {
-            let page = Page::bad_request(408, "the request did not come in time");
-            (timeouts.data_block, Fault::Answer(Box::new(page), Action::Lost))
+            (timeouts.data_block, Fault::late_request())
         } else {
             (timeouts.reply, gateway(504, "the server does not answer in time"))
-        };
-        let from_origin = async {
-            match origin {
-                Some(origin) => origin.stream().ready(origin_reading).await,
-                None => pending().await,
-            }
-        };
-        tokio::select! {
-            ready = from_origin => ready.map_err(|e| origin_fault(is_used, &e))?,
-            ready = client.stream.ready(client_reading) => ready.map_err(client_gone)?,
-            () = sleep_until(self.last_progress + patience) => return Err(fault),
         }
-        if client.stream.pending_bytes() < pending_to_client {
-            self.last_progress = Instant::now();
-        }
-        Ok(())
-    }
-
-    /// Reads once from the client and passes on what came; says whether anything did.
-    fn read_client(&mut self) -> Result<bool, Fault> {
-        if self.client_reading() == Reading::Unwanted {
-            return Ok(false);
-        }
-        with_scratch(|scratch| match self.session.client.stream.try_read(scratch).map_err(client_gone)? {
-            ReadOutcome::Bytes(count) => {
-                let unused = self.take_in(&scratch[..count])?;
-                self.session.client.stream.unread(unused);
-                Ok(true)
-            }
-            ReadOutcome::WouldBlock => Ok(false),
-            ReadOutcome::End => Err(Fault::Client),
-        })
-    }
-
-    /// Takes bytes from the client, as far as they are of this request and there is time; the others come back.
-    fn take_in<'b>(&mut self, mut rest: &'b [u8]) -> Result<&'b [u8], Fault> {
-        while self.request.is_open() && !self.request.is_busy() {
-            let step = self.session.requests.step(rest);
-            rest = &rest[step.consumed..];
-            let out = self.origin.as_mut().map(|origin| origin.stream());
-            let outcome = match step.frame {
-                Frame::NeedInput => break,
-                Frame::Body(content) => self.request.push(content, out),
-                Frame::End => self.request.end(out),
-                // Trailers are not relayed: nobody says what they mean for content that was judged without them.
-                Frame::Trailers(_) | Frame::Head(..) => continue,
-                Frame::Refused(refusal) => {
-                    let page = Page::bad_request(refusal.status(), refusal.words());
-                    return Err(Fault::Answer(Box::new(page), Action::Refused));
-                }
-            };
-            self.request_came_to(outcome)?;
-        }
-        Ok(rest)
-    }
-
-    fn request_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
-        let is_used = self.origin.as_ref().is_some_and(|origin| origin.is_used);
-        match outcome.map_err(|e| origin_fault(is_used, &e))? {
-            Outcome::More | Outcome::Complete => Ok(()),
-            Outcome::Refused => Err(self.blocked(Way::ToServer)),
-        }
-    }
-
-    fn response_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
-        match outcome.map_err(client_gone)? {
-            Outcome::More | Outcome::Complete => Ok(()),
-            Outcome::Refused => Err(self.blocked(Way::ToClient)),
-        }
-    }
-
-    /// Reads once from the origin and passes on what came; says whether anything did.
-    fn read_origin(&mut self) -> Result<bool, Fault> {
-        if self.origin.is_none() || self.origin_reading() == Reading::Unwanted {
-            return Ok(false);
-        }
-        with_scratch(|scratch| {
-            let Some(origin) = self.origin.as_mut() else { return Ok(false) };
-            let is_used = origin.is_used;
-            let read = origin.stream().try_read(scratch).map_err(|e| origin_fault(is_used, &e))?;
-            let mut rest: &[u8] = match read {
-                ReadOutcome::Bytes(count) => &scratch[..count],
-                ReadOutcome::WouldBlock => return Ok(false),
-                ReadOutcome::End => return self.origin_ended().map(|()| true),
-            };
-            // From here on the server has seen the request.
-            (origin.is_used, self.again) = (false, None);
-            loop {
-                let Some(origin) = self.origin.as_mut() else { return Ok(true) };
-                let step = origin.reader.step(rest);
-                rest = &rest[step.consumed..];
-                match step.frame {
-                    Frame::NeedInput => break,
-                    Frame::Head(head, framing) => self.response_head(*head, framing)?,
-                    Frame::Body(content) => self.response_content(content)?,
-                    Frame::Trailers(_) => {}
-                    Frame::End if self.response.is_some() => {
-                        self.response_end()?;
-                        break;
-                    }
-                    Frame::End => {}
-                    Frame::Refused(refusal) => {
-                        return Err(gateway(
-                            502,
-                            &format!("its answer cannot be relayed: {}", refusal.words()),
-                        ));
-                    }
-                }
-                if self.is_busy() {
-                    break;
-                }
-            }
-            if let Some(origin) = self.origin.as_mut() {
-                origin.stream().unread(rest);
-            }
-            Ok(true)
-        })
-    }
-
-    fn origin_ended(&mut self) -> Result<(), Fault> {
-        let Some(origin) = self.origin.as_mut() else { return Ok(()) };
-        match (origin.reader.eof(), &self.response) {
-            (Eof::Complete, Some(response)) if response.content.is_open() => self.response_end(),
-            (Eof::Complete, None) if origin.is_used && self.again.is_some() => Err(Fault::Stale),
-            (_, None) => Err(gateway(502, "the server closed the connection before it answered")),
-            (_, Some(_)) => Err(gateway(502, "the server closed the connection in the middle of its answer")),
-        }
-    }
-
-    fn response_head(&mut self, mut head: ResponseHead, framing: Framing) -> Result<(), Fault> {
-        strip_hop_by_hop(&mut head.fields);
-        // It would lead the client past the gateway, to another protocol that nobody looks into.
-        head.fields.remove("alt-svc");
-        head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
-        if head.is_interim() {
-            return self.interim(&head);
-        }
-        let root = match coding::codings(&head.fields) {
-            Codings::Known(root) => root,
-            Codings::Refused(why) => return Err(gateway(502, &format!("its answer is {why}"))),
-        };
-        let content_type =
-            head.fields.get("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
-        let inspection = self.open_response(&head, root, content_type.as_deref());
-        let framing = match framing {
-            Framing::Chunked | Framing::UntilClose if self.asked.version == Version::Http10 => {
-                Framing::UntilClose
-            }
-            Framing::UntilClose => Framing::Chunked,
-            framing => framing,
-        };
-        let is_draining = self.session.shared.drain.phase() > Phase::Serving;
-        self.closes |= framing == Framing::UntilClose || self.request.is_open() || is_draining;
-        match (self.closes, self.asked.version) {
-            (true, _) => head.fields.push(b"Connection", b"close"),
-            (false, Version::Http10) => head.fields.push(b"Connection", b"keep-alive"),
-            (false, Version::Http11) => {}
-        }
-        let mut out = Vec::new();
-        write_response(&head, framing, &mut out);
-        let content = Content::new(inspection, out, framing);
-        let is_refused = content.inspection().is_refused();
-        let response = self.response.insert(Response { content, status: head.status, content_type });
-        if is_refused {
-            return Err(self.blocked(Way::ToClient));
-        }
-        if is_event_stream(response.content_type.as_deref()) {
-            // The client is told that it is connected before the first event comes.
-            response.content.begin(&mut self.session.client.stream).map_err(client_gone)?;
-        }
-        Ok(())
-    }
-
-    fn interim(&mut self, head: &ResponseHead) -> Result<(), Fault> {
-        match head.status {
-            // Upgrade was not passed on, so nothing was agreed to.
-            101 => Err(gateway(502, "the server changes to another protocol that nobody asked for")),
-            // We have answered the client's Expect, and it has asked nothing more.
-            100 => Ok(()),
-            _ if self.asked.version == Version::Http10 => Ok(()),
-            _ => {
-                let mut out = Vec::new();
-                write_response(head, Framing::None, &mut out);
-                self.session.client.stream.queue(&out).map_err(client_gone)
-            }
-        }
-    }
-
-    fn open_response(&mut self, head: &ResponseHead, root: Root, content_type: Option<&str>) -> Inspection {
-        let session = &mut *self.session;
-        let group = Arc::clone(session.inspect.group_for(None));
-        let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
-        let plan = match is_event_stream(content_type) {
-            // Events would wait for as long as the server has no more to say: what is scanned leaves at once.
-            true => HoldPlan::Head { hold_bytes: 0 },
-            false => hold_plan(&session.client.gate.settings),
-        };
-        let mut inspection = session.inspect.begin(&about, group, root, plan);
-        self.asked.tell(&mut inspection);
-        inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
-        if head.status == 206 {
-            inspection.incomplete(Reason::Partial);
-        }
-        inspection
-    }
-
-    fn response_content(&mut self, content: &[u8]) -> Result<(), Fault> {
-        let Some(response) = &mut self.response else { return Ok(()) };
-        let outcome = response.content.push(content, Some(&mut self.session.client.stream));
-        self.response_came_to(outcome)
-    }
-
-    fn response_end(&mut self) -> Result<(), Fault> {
-        let Some(response) = &mut self.response else { return Ok(()) };
-        let outcome = response.content.end(Some(&mut self.session.client.stream));
-        self.response_came_to(outcome)
-    }
-
-    fn blocked(&self, way: Way) -> Fault {
-        let judgement = match (way, &self.response) {
-            (Way::ToClient, Some(response)) => response.content.inspection().judgement(),
-            _ => self.request.inspection().judgement(),
-        };
-        let action = match (judgement.verdict, way) {
-            (Verdict::Defer, _) => Action::Deferred,
-            (_, Way::ToServer) => Action::Refused,
-            (_, Way::ToClient) => Action::Replaced,
-        };
-        Fault::Answer(Box::new(Page::blocked(judgement, way)), action)
     }
 
     /// The response has been let go to its end.
     fn conclude(mut self) -> Result<(), Over> {
         self.note(Action::Forwarded, "");
         let is_whole = self.request.is_through();
-        if let Some(mut origin) = self.origin.take().filter(|origin| is_whole && origin.reader.keeps_alive())
-        {
-            origin.is_used = true;
-            self.session.kept = Some(origin);
+        if let Some(origin) = self.origin.take().filter(|_| is_whole) {
+            origin.keep(self.session);
         }
         if self.closes || !is_whole { Err(Over::Said) } else { Ok(()) }
     }
 
     /// What the client is told in place of the response, or that what it has of it is broken.
-    async fn fail(self, fault: Fault) -> Result<(), Over> {
+    fn fail(mut self, fault: Fault) -> Result<(), Over> {
         let (page, action) = match fault {
             Fault::Answer(page, action) => (page, action),
             Fault::Client | Fault::Stale => {
@@ -509,7 +253,7 @@ impl<'s> Exchange<'s> {
             return Err(Over::BreakOff);
         }
         // A request whose end has not come would be taken for the next one.
-        let closes = self.closes || self.request.is_open() || self.session.requests.has_begun();
+        let closes = self.closes || self.request.is_open() || self.client.has_begun();
         let hostname = &self.session.shared.settings.load_full().hostname;
         let about = About {
             address: &self.asked.address(),
@@ -518,86 +262,14 @@ impl<'s> Exchange<'s> {
             is_head: self.asked.method == Method::Head,
             closes,
         };
-        let written = self.session.client.stream.write(&page.bytes(&about));
+        let written = self.client.say_page(&page, &about);
         self.note_answer(action, &page);
         written.map_err(|_| Over::Client)?;
         if closes { Err(Over::Said) } else { Ok(()) }
-    }
-
-    fn note(&self, action: Action, reply: &str) {
-        let status = self.response.as_ref().map(|response| response.status);
-        self.record(action, reply, status);
-    }
-
-    fn note_answer(&self, action: Action, page: &Page) {
-        let status = self.response.as_ref().map_or(page.status(), |response| response.status);
-        self.record(action, &format!("{} {}", page.status(), page.why()), Some(status));
-    }
-
-    /// Writes down what became of it: of the request where it came to no response or something was found in it, else of
-    /// the response.
-    fn record(&self, action: Action, reply: &str, status: Option<u16>) {
-        let content_type = self.response.as_ref().and_then(|response| response.content_type.as_deref());
-        let write = |about: &Transaction, inspection: &Inspection, action| {
-            self.session.shared.events.load().verdict(&Record {
-                flow: self.session.inspect.flow(),
-                about,
-                mail: Default::default(),
-                http: Some(self.asked.noted(status, content_type)),
-                judgement: inspection.judgement(),
-                action,
-                reply,
-                wire_bytes: inspection.wire_bytes(),
-                released_bytes: inspection.released_bytes(),
-            });
-        };
-        let request = self.request.inspection();
-        match &self.response {
-            None => write(&self.about, request, action),
-            Some(response) => {
-                let found = request.judgement();
-                if !found.findings.is_empty() || !found.incomplete.is_empty() {
-                    write(&self.about, request, Action::Forwarded);
-                }
-                let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
-                write(&about, response.content.inspection(), action);
-            }
-        }
     }
 }
 
 fn hold_plan(settings: &Listener) -> HoldPlan {
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     HoldPlan::HeadAndTail { hold_bytes: bytes(settings.hold_bytes), tail_bytes: bytes(settings.tail_bytes) }
-}
-
-/// A `Content-Type` without parameters, in lower case.
-fn media_type(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-fn is_event_stream(content_type: Option<&str>) -> bool {
-    content_type.is_some_and(|content_type| media_type(content_type) == "text/event-stream")
-}
-
-fn client_gone(_: io::Error) -> Fault {
-    Fault::Client
-}
-
-fn gateway(status: u16, why: &str) -> Fault {
-    Fault::Answer(Box::new(Page::bad_gateway(status, why)), Action::Lost)
-}
-
-fn origin_fault(is_used: bool, error: &io::Error) -> Fault {
-    if is_used { Fault::Stale } else { gateway(502, &format!("the connection to the server broke: {error}")) }
-}
-
-fn dial_fault(error: &DialError) -> Fault {
-    match error {
-        DialError::Nowhere(why) => Fault::Answer(Box::new(Page::forbidden(*why)), Action::Refused),
-        DialError::Name(e) => gateway(502, &format!("the server's name cannot be resolved: {e}")),
-        DialError::Refused(e) => gateway(502, &format!("the server cannot be reached: {e}")),
-        DialError::Timeout => gateway(504, "the server does not take the connection in time"),
-        DialError::Busy => gateway(503, "too many connections to this server"),
-    }
 }

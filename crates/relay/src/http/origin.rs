@@ -2,7 +2,7 @@
 //! the gateway's own machine may reach.
 
 use crate::dial::{DialError, Upstream, dial_host};
-use crate::listener::Accepted;
+use crate::listener::Visitor;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Stream};
@@ -21,15 +21,10 @@ pub struct Origin {
 
 impl Origin {
     /// Connects.
-    pub async fn dial(
-        accepted: &Accepted,
-        shared: &Shared,
-        host: &str,
-        port: u16,
-    ) -> Result<Self, DialError> {
-        let client = accepted.client.ip();
+    pub async fn dial(visitor: &Visitor, shared: &Shared, host: &str, port: u16) -> Result<Self, DialError> {
+        let client = visitor.client.ip();
         let permits = |address| permitted(address, client, shared);
-        let upstream = dial_host(accepted, shared, host, port, permits).await?;
+        let upstream = dial_host(visitor, shared, host, port, permits).await?;
         let reader = ResponseReader::new(Disposition::Strict, Limits::default());
         Ok(Self { upstream, port, reader, is_used: false })
     }

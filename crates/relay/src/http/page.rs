@@ -3,6 +3,7 @@
 use crate::reasons::{because, of_finding};
 use lockgate_inspect::Judgement;
 use lockgate_model::{TransactionId, Verdict};
+use lockgate_proto::http::{Framing, ResponseHead, Version, write_response};
 use std::fmt::Write;
 
 /// A response of our own.
@@ -89,27 +90,38 @@ impl Page {
         self.reasons.first().cloned().unwrap_or_default()
     }
 
-    /// The whole response.
-    pub fn bytes(&self, about: &About<'_>) -> Vec<u8> {
-        let body = self.body(about);
-        let connection = if about.closes { "close" } else { "keep-alive" };
-        let retry = if self.status == 503 { "Retry-After: 30\r\n" } else { "" };
-        let mut out = format!(
-            "HTTP/1.1 {} {}\r\n\
-             Content-Type: text/html; charset=utf-8\r\n\
-             Content-Length: {}\r\n\
-             Cache-Control: no-store\r\n\
-             Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n\
-             X-Content-Type-Options: nosniff\r\n\
-             {retry}Connection: {connection}\r\n\r\n",
-            self.status,
-            reason_phrase(self.status),
-            body.len()
-        );
-        if !about.is_head {
-            out.push_str(&body);
+    /// The response, and what stands in it.
+    pub fn response(&self, about: &About<'_>) -> (ResponseHead, Vec<u8>) {
+        let body = self.body(about).into_bytes();
+        let length = body.len().to_string();
+        let mut lines = vec![
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Length", &length),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
+            ("X-Content-Type-Options", "nosniff"),
+        ];
+        if self.status == 503 {
+            lines.push(("Retry-After", "30"));
         }
-        out.into_bytes()
+        let fields = lines.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
+        let reason = reason_phrase(self.status).as_bytes().to_vec();
+        let head = ResponseHead { status: self.status, reason, version: Version::Http11, fields };
+        (head, body)
+    }
+
+    /// The whole response as HTTP/1.1 has it.
+    pub fn bytes(&self, about: &About<'_>) -> Vec<u8> {
+        let (mut head, body) = self.response(about);
+        head.fields.push(b"Connection", if about.closes { b"close" } else { b"keep-alive" });
+        let mut out = Vec::new();
+        if about.is_head {
+            write_response(&head, Framing::None, &mut out);
+        } else {
+            write_response(&head, Framing::Length(body.len() as u64), &mut out);
+            out.extend_from_slice(&body);
+        }
+        out
     }
 
     fn body(&self, about: &About<'_>) -> String {
@@ -237,7 +249,7 @@ mod tests {
         let text = String::from_utf8(page.bytes(&about)).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{head}");
-        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+        assert!(head.ends_with(&format!("\r\nContent-Length: {}", body.len())), "{head}");
         for words in [
             "Demo.Virus in part a.zip/&lt;script&gt;\u{fffd}\u{fffd}{{id}}",
             "http://a.example/&quot;&gt;&lt;b&gt;{{hostname}}",

@@ -1,42 +1,29 @@
-//! One client's requests, one after another: [`Session`]. Rule: a request is read when the one before it has been
-//! answered; what came too early waits where it came.
+//! What the exchanges of one client's connection share: [`Session`]. Rule: nothing of one exchange is kept here for the
+//! next, but a connection to the server and what the engines know of the flow.
 
-use super::asked::{Asked, Method};
-use super::exchange::Exchange;
 use super::origin::Origin;
-use super::page::{About, Page};
-use super::tunnel;
 use crate::drain::Phase;
-use crate::listener::Accepted;
-use crate::scratch::with_scratch;
+use crate::listener::Visitor;
 use crate::shared::Shared;
-use crate::stream::{ReadOutcome, Reading};
-use lockgate_inspect::Session as InspectSession;
-use lockgate_model::{Protocol, TransactionId};
-use lockgate_proto::http::{Disposition, Frame, Framing, Limits, RequestHead, RequestReader};
+use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
+use lockgate_model::{Flow, Protocol, Transaction};
+use std::cell::{Ref, RefCell};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long our last words may take to arrive.
-const LINGER: Duration = Duration::from_secs(2);
-
-/// One client's session.
+/// One client's connection, whatever is spoken on it.
 pub struct Session {
     /// What all sessions share.
     pub shared: Arc<Shared>,
     /// The client.
-    pub client: Accepted,
-    /// Reads its requests.
-    pub requests: RequestReader,
+    pub client: Visitor,
     /// The connection to the origin of the last request, for the next one to the same.
-    pub kept: Option<Box<Origin>>,
+    kept: RefCell<Option<Box<Origin>>>,
     /// The engines' state for the connection.
-    pub inspect: InspectSession,
+    inspect: RefCell<InspectSession>,
 }
 
-/// Why a session is over.
+/// Why a session, or what is left of an exchange, is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Its last response has been said.
@@ -49,121 +36,51 @@ pub enum Over {
 
 impl Session {
     /// A client, let in.
-    pub fn new(client: Accepted, shared: Arc<Shared>) -> Self {
-        let inspect = open_inspection(&client, &shared);
-        let requests = RequestReader::new(Disposition::Strict, Limits::default());
-        Self { shared, client, requests, kept: None, inspect }
+    pub fn new(client: Visitor, shared: Arc<Shared>) -> Self {
+        let inspect = RefCell::new(open_inspection(&client, &shared));
+        Self { shared, client, kept: RefCell::default(), inspect }
     }
 
-    /// From the first request to the end, and why it came.
-    pub async fn run(&mut self) -> Over {
-        loop {
-            match self.serve_one().await {
-                Ok(()) => {}
-                Err(over) => return over,
-            }
+    /// The next exchange begins, with what is loaded now.
+    pub fn renew(&self) {
+        let is_current = Arc::ptr_eq(self.inspect.borrow().generation(), &self.shared.generation.load());
+        if !is_current {
+            *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared);
         }
     }
 
-    async fn serve_one(&mut self) -> Result<(), Over> {
-        let (head, framing) = self.request().await?;
-        if !Arc::ptr_eq(self.inspect.generation(), &self.shared.generation.load()) {
-            self.inspect = open_inspection(&self.client, &self.shared);
-        }
-        // In boxes: what is done while a request is served takes no room between two of them.
-        match Asked::read(*head) {
-            Ok(asked) if asked.method == Method::Connect => Box::pin(tunnel::serve(self, asked)).await,
-            Ok(asked) => Box::pin(Exchange::new(self, asked, framing).run()).await,
-            Err(page) => self.refuse(&page).await,
-        }
+    /// The group that judges.
+    pub fn group(&self) -> Arc<Group> {
+        Arc::clone(self.inspect.borrow().group_for(None))
     }
 
-    /// The next request's head.
-    async fn request(&mut self) -> Result<(Box<RequestHead>, Framing), Over> {
-        let deadline = Instant::now() + self.client.gate.settings.timeouts.command;
-        let shared = Arc::clone(&self.shared);
-        loop {
-            match self.read_head().map_err(client_gone)? {
-                Heard::Head(head, framing) => return Ok((head, framing)),
-                Heard::Bad(page) => return self.refuse(&page).await.and(Err(Over::Said)),
-                Heard::End => return Err(Over::Said),
-                Heard::Nothing => {}
-            }
-            let is_between = !self.requests.has_begun();
-            if is_between && shared.drain.phase() > Phase::Serving {
-                return Err(Over::Said);
-            }
-            tokio::select! {
-                ready = timeout_at(deadline, self.client.stream.ready(Reading::Wanted)) => match ready {
-                    Ok(ready) => ready.map_err(client_gone)?,
-                    Err(_) if is_between => return Err(Over::Said),
-                    Err(_) => {
-                        let page = Page::bad_request(408, "the request did not come in time");
-                        return self.refuse(&page).await.and(Err(Over::Said));
-                    }
-                },
-                () = shared.drain.draining(), if is_between => {}
-            }
-        }
+    /// A transaction begins.
+    pub fn begin(&self, about: &Transaction, group: Arc<Group>, root: Root, plan: HoldPlan) -> Inspection {
+        self.inspect.borrow_mut().begin(about, group, root, plan)
     }
 
-    fn read_head(&mut self) -> io::Result<Heard> {
-        with_scratch(|scratch| {
-            let read = match self.client.stream.try_read(scratch)? {
-                ReadOutcome::Bytes(count) => &scratch[..count],
-                ReadOutcome::WouldBlock => return Ok(Heard::Nothing),
-                ReadOutcome::End => return Ok(Heard::End),
-            };
-            let step = self.requests.step(read);
-            let rest = &read[step.consumed..];
-            Ok(match step.frame {
-                Frame::Head(head, framing) => {
-                    self.client.stream.unread(rest);
-                    Heard::Head(head, framing)
-                }
-                Frame::Refused(refusal) => Heard::Bad(Page::bad_request(refusal.status(), refusal.words())),
-                Frame::NeedInput | Frame::Body(_) | Frame::Trailers(_) | Frame::End => Heard::Nothing,
-            })
-        })
+    /// The connection, for events.
+    pub fn flow(&self) -> Ref<'_, Flow> {
+        Ref::map(self.inspect.borrow(), InspectSession::flow)
     }
 
-    /// Answers what is no request that could be served; what follows it would not be understood.
-    async fn refuse(&mut self, page: &Page) -> Result<(), Over> {
-        let id = TransactionId(self.shared.next_id());
-        let hostname = &self.shared.settings.load_full().hostname;
-        let about = About { address: "", id, hostname, is_head: false, closes: true };
-        self.client.stream.write(&page.bytes(&about)).map_err(client_gone)?;
-        let (client, why) = (self.client.client.ip().to_canonical(), page.why());
-        self.shared.events.load().log(&format!("refused {id} http from {client}: {} {why}", page.status()));
-        Err(Over::Said)
+    /// Takes the connection that was kept.
+    pub fn take_kept(&self) -> Option<Box<Origin>> {
+        self.kept.take()
     }
 
-    /// Says the last words that are due, and leaves.
-    pub async fn end(self: Box<Self>, over: Over) {
-        let Self { mut client, kept, .. } = *self;
-        drop(kept);
-        match over {
-            Over::BreakOff => client.stream.abort(),
-            Over::Said => {
-                // All has been said, but a slow reader may not have it yet.
-                let patience = client.gate.settings.timeouts.data_block;
-                let _ = timeout(patience, client.stream.flush()).await;
-                client.stream.close(LINGER).await;
-            }
-            Over::Client => client.stream.abort(),
-        }
+    /// Keeps a connection for the next request.
+    pub fn keep(&self, origin: Box<Origin>) {
+        self.kept.replace(Some(origin));
+    }
+
+    /// Whether no more than what was begun is to be done.
+    pub fn is_draining(&self) -> bool {
+        self.shared.drain.phase() > Phase::Serving
     }
 }
 
-/// What was heard of the client.
-enum Heard {
-    Nothing,
-    Head(Box<RequestHead>, Framing),
-    Bad(Page),
-    End,
-}
-
-fn open_inspection(client: &Accepted, shared: &Shared) -> InspectSession {
+fn open_inspection(client: &Visitor, shared: &Shared) -> InspectSession {
     client.open_inspection(Protocol::Http, client.client, shared)
 }
 

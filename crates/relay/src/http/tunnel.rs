@@ -11,7 +11,6 @@ use crate::stream::{ReadOutcome, Reading, Stream};
 use lockgate_inspect::{HoldPlan, Inspection, Progress, Root};
 use lockgate_model::{Direction, Transaction, TransactionId};
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -19,8 +18,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 const PENDING_BYTES_MAX: usize = 64 << 10;
 
 /// Leads the client to where it wants to go, if it may.
-pub async fn serve(session: &mut Session, asked: Asked) -> Result<(), Over> {
-    let group = Arc::clone(session.inspect.group_for(None));
+pub async fn serve(session: &Session, client: &mut Stream, asked: Asked) -> Result<(), Over> {
+    let group = session.group();
     let about = Transaction {
         id: TransactionId(session.shared.next_id()),
         direction: Direction::ToServer,
@@ -30,12 +29,12 @@ pub async fn serve(session: &mut Session, asked: Asked) -> Result<(), Over> {
         name: None,
     };
     let plan = HoldPlan::Head { hold_bytes: 0 };
-    let mut inspection = session.inspect.begin(&about, group, Root::File, plan);
+    let mut inspection = session.begin(&about, group, Root::File, plan);
     asked.tell(&mut inspection);
     while inspection.finish() == Progress::Busy {}
     let page = match open(session, &asked, &inspection).await {
         Ok(origin) => {
-            let carried = carry(session, origin).await;
+            let carried = carry(session, client, origin).await;
             note(session, &asked, &about, &inspection, Action::Forwarded, (Some(200), carried, ""));
             return Err(Over::Said);
         }
@@ -47,12 +46,12 @@ pub async fn serve(session: &mut Session, asked: Asked) -> Result<(), Over> {
     let hostname = &session.shared.settings.load_full().hostname;
     let page_about =
         About { address: &asked.address(), id: about.id, hostname, is_head: false, closes: true };
-    session.client.stream.write(&page.bytes(&page_about)).map_err(client_gone)?;
+    client.write(&page.bytes(&page_about)).map_err(client_gone)?;
     Err(Over::Said)
 }
 
 /// Judges, dials, and says that the way is open.
-async fn open(session: &mut Session, asked: &Asked, inspection: &Inspection) -> Result<Box<Origin>, Page> {
+async fn open(session: &Session, asked: &Asked, inspection: &Inspection) -> Result<Box<Origin>, Page> {
     if inspection.is_refused() {
         return Err(Page::blocked(inspection.judgement(), Way::ToServer));
     }
@@ -69,9 +68,8 @@ async fn open(session: &mut Session, asked: &Asked, inspection: &Inspection) -> 
 }
 
 /// Copies both ways until both have ended, or nothing has moved for too long; says how many bytes went to the client.
-async fn carry(session: &mut Session, mut origin: Box<Origin>) -> u64 {
+async fn carry(session: &Session, client: &mut Stream, mut origin: Box<Origin>) -> u64 {
     // In front of it stands Via for no one: a 2xx to CONNECT has no content and opens the way (RFC 9110 section 9.3.6).
-    let client = &mut session.client.stream;
     if client.write(b"HTTP/1.1 200 Connection established\r\n\r\n").is_err() {
         return 0;
     }
@@ -153,7 +151,7 @@ fn note(
     (status, bytes, reply): (Option<u16>, u64, &str),
 ) {
     session.shared.events.load().verdict(&Record {
-        flow: session.inspect.flow(),
+        flow: &session.flow(),
         about,
         mail: Default::default(),
         http: Some(asked.noted(status, None)),

@@ -350,7 +350,7 @@ impl Session {
             let hostname = &self.shared.settings.load_full().hostname;
             let outcome = turn::quantum(|| mail.work(client, hostname)).await.map_err(client_gone)?;
             if client.pending_bytes() >= PENDING_BYTES_MAX {
-                let patience = self.client.gate.settings.timeouts.data_block;
+                let patience = self.client.visitor.gate.settings.timeouts.data_block;
                 let flushed = timeout(patience, client.flush()).await;
                 flushed.map_err(|_| Over::Client)?.map_err(client_gone)?;
             }

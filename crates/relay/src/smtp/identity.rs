@@ -27,7 +27,7 @@ impl Session {
         // that has begun (RFC 3207 section 6).
         self.down.receiver.discard_pending();
         let handshake = self.down.accepted.stream.start_tls_accept(config);
-        let patience = self.down.accepted.gate.settings.timeouts.handshake;
+        let patience = self.down.accepted.visitor.gate.settings.timeouts.handshake;
         match tokio::time::timeout(patience, handshake).await {
             Ok(Ok(())) => Ok(()),
             _ => Err(Over::Gone),

@@ -1,0 +1,72 @@
+//! Why an exchange comes to no good end: [`Fault`]. Rule: each says who is to blame, and what the client is told.
+
+use super::Exchange;
+use crate::dial::DialError;
+use crate::events::Action;
+use crate::http::page::{Page, Way};
+use lockgate_model::Verdict;
+use std::io;
+
+/// Why an exchange comes to no good end.
+pub enum Fault {
+    /// The client is gone, or does not read.
+    Client,
+    /// The client is to be told.
+    Answer(Box<Page>, Action),
+    /// The connection that was used before broke before anything came by it.
+    Stale,
+}
+
+impl Fault {
+    /// A request that cannot be served.
+    pub fn bad_request(status: u16, why: &str) -> Self {
+        Self::Answer(Box::new(Page::bad_request(status, why)), Action::Refused)
+    }
+
+    /// A request whose content does not come.
+    pub fn late_request() -> Self {
+        Self::Answer(Box::new(Page::bad_request(408, "the request did not come in time")), Action::Lost)
+    }
+}
+
+impl Exchange<'_> {
+    /// What was found in what goes this way.
+    pub fn blocked(&self, way: Way) -> Fault {
+        let judgement = match (way, &self.response) {
+            (Way::ToClient, Some(response)) => response.content.inspection().judgement(),
+            _ => self.request.inspection().judgement(),
+        };
+        let action = match (judgement.verdict, way) {
+            (Verdict::Defer, _) => Action::Deferred,
+            (_, Way::ToServer) => Action::Refused,
+            (_, Way::ToClient) => Action::Replaced,
+        };
+        Fault::Answer(Box::new(Page::blocked(judgement, way)), action)
+    }
+}
+
+/// The client's side broke.
+pub fn client_gone(_: io::Error) -> Fault {
+    Fault::Client
+}
+
+/// The server's fault.
+pub fn gateway(status: u16, why: &str) -> Fault {
+    Fault::Answer(Box::new(Page::bad_gateway(status, why)), Action::Lost)
+}
+
+/// The server's side broke.
+pub fn origin_fault(is_used: bool, error: &io::Error) -> Fault {
+    if is_used { Fault::Stale } else { gateway(502, &format!("the connection to the server broke: {error}")) }
+}
+
+/// There is no connection to the server.
+pub fn dial_fault(error: &DialError) -> Fault {
+    match error {
+        DialError::Nowhere(why) => Fault::Answer(Box::new(Page::forbidden(*why)), Action::Refused),
+        DialError::Name(e) => gateway(502, &format!("the server's name cannot be resolved: {e}")),
+        DialError::Refused(e) => gateway(502, &format!("the server cannot be reached: {e}")),
+        DialError::Timeout => gateway(504, "the server does not take the connection in time"),
+        DialError::Busy => gateway(503, "too many connections to this server"),
+    }
+}

@@ -1,0 +1,52 @@
+//! What is written down of an exchange. Rule: one event for each exchange, and one more for an upload with something in it.
+
+use super::Exchange;
+use crate::events::{Action, Record};
+use crate::http::page::Page;
+use lockgate_inspect::Inspection;
+use lockgate_model::{Direction, Transaction};
+
+impl Exchange<'_> {
+    /// The response went, as far as it did.
+    pub fn note(&self, action: Action, reply: &str) {
+        let status = self.response.as_ref().map(|response| response.status);
+        self.record(action, reply, status);
+    }
+
+    /// A page went in its place.
+    pub fn note_answer(&self, action: Action, page: &Page) {
+        let status = self.response.as_ref().map_or(page.status(), |response| response.status);
+        self.record(action, &format!("{} {}", page.status(), page.why()), Some(status));
+    }
+
+    /// Writes down what became of it: of the request where it came to no response or something was found in it, else of
+    /// the response.
+    fn record(&self, action: Action, reply: &str, status: Option<u16>) {
+        let content_type = self.response.as_ref().and_then(|response| response.content_type.as_deref());
+        let write = |about: &Transaction, inspection: &Inspection, action| {
+            self.session.shared.events.load().verdict(&Record {
+                flow: &self.session.flow(),
+                about,
+                mail: Default::default(),
+                http: Some(self.asked.noted(status, content_type)),
+                judgement: inspection.judgement(),
+                action,
+                reply,
+                wire_bytes: inspection.wire_bytes(),
+                released_bytes: inspection.released_bytes(),
+            });
+        };
+        let request = self.request.inspection();
+        match &self.response {
+            None => write(&self.about, request, action),
+            Some(response) => {
+                let found = request.judgement();
+                if !found.findings.is_empty() || !found.incomplete.is_empty() {
+                    write(&self.about, request, Action::Forwarded);
+                }
+                let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
+                write(&about, response.content.inspection(), action);
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What the client sends, on its way to the server. Rule: a server hears of a request when something of it was let go, and
+//! what may not be sent twice goes by a connection that nobody is about to close.
+
+use super::fault::{Fault, client_gone, dial_fault, origin_fault};
+use super::{Asked, Exchange, Upstream};
+use crate::http::content::Outcome;
+use crate::http::origin::Origin;
+use crate::http::page::Way;
+use crate::scratch::with_scratch;
+use crate::stream::{ReadOutcome, Reading};
+use lockgate_proto::http::Frame;
+use std::io;
+use tokio::time::Instant;
+
+impl Exchange<'_> {
+    /// Finds a connection for what was let go of the request.
+    pub async fn connect(&mut self) -> Result<(), Fault> {
+        if !self.request.is_parked() {
+            return Ok(());
+        }
+        let Asked { host, port, .. } = &self.asked;
+        let kept = self.session.take_kept().filter(|_| self.is_repeatable);
+        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, *port).then_some(origin));
+        let mut origin = match fit {
+            Some(origin) => Upstream::Http1(origin),
+            None => self.dial().await?,
+        };
+        self.last_progress = Instant::now();
+        let is_used = origin.is_used();
+        let written = self.request.unpark(&mut origin);
+        self.origin = Some(origin);
+        written.map_err(|e| origin_fault(is_used, &e))
+    }
+
+    /// By a connection that is new.
+    pub async fn send_again(&mut self) -> Result<(), Fault> {
+        self.is_repeatable = false;
+        self.origin = None;
+        let mut origin = self.dial().await?;
+        self.last_progress = Instant::now();
+        let written = self.request.repeat(&mut origin);
+        self.origin = Some(origin);
+        written.map_err(|e| origin_fault(false, &e))
+    }
+
+    async fn dial(&self) -> Result<Upstream, Fault> {
+        let (client, shared) = (&self.session.client, &self.session.shared);
+        let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
+        dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(|e| dial_fault(&e))
+    }
+
+    /// Reads once from the client and passes on what came; says whether anything did.
+    pub fn read_client(&mut self) -> Result<bool, Fault> {
+        if self.client_reading() == Reading::Unwanted {
+            return Ok(false);
+        }
+        with_scratch(|scratch| {
+            let count = match self.client.try_read(scratch).map_err(client_gone)? {
+                ReadOutcome::Bytes(count) => count,
+                // What was read before may still be a whole message whose end was not looked at.
+                ReadOutcome::WouldBlock => 0,
+                ReadOutcome::End => return Err(Fault::Client),
+            };
+            let mut rest = &scratch[..count];
+            let has_moved = self.take_in(&mut rest)?;
+            self.client.unread(rest);
+            Ok(has_moved || count > 0)
+        })
+    }
+
+    /// Takes bytes from the client, as far as they are of this request and there is time; leaves the others. Says whether
+    /// anything but the need for more came of it.
+    pub fn take_in(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
+        let mut has_moved = false;
+        while self.request.is_open() && !self.request.is_busy() {
+            let step = self.client.step(rest);
+            *rest = &rest[step.consumed..];
+            let out = self.origin.as_mut();
+            let outcome = match step.frame {
+                Frame::NeedInput => break,
+                Frame::Body(content) => self.request.push(content, out),
+                Frame::End => self.request.end(out),
+                // Trailers are not relayed: nobody says what they mean for content that was judged without them.
+                Frame::Trailers(_) | Frame::Head(..) => continue,
+                Frame::Refused(refusal) => return Err(Fault::bad_request(refusal.status(), refusal.words())),
+            };
+            has_moved = true;
+            self.request_came_to(outcome)?;
+        }
+        Ok(has_moved)
+    }
+
+    /// What inspecting more of the request came to.
+    pub fn request_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
+        let is_used = self.origin.as_ref().is_some_and(Upstream::is_used);
+        match outcome.map_err(|e| origin_fault(is_used, &e))? {
+            Outcome::More | Outcome::Complete => Ok(()),
+            Outcome::Refused => Err(self.blocked(Way::ToServer)),
+        }
+    }
+}

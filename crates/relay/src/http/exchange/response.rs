@@ -1,0 +1,181 @@
+//! What the server answers, on its way to the client. Rule: its head is read before anything else of it, and what it says
+//! of the next hop alone goes no further.
+
+use super::fault::{Fault, client_gone, gateway, origin_fault};
+use super::{Exchange, Response, hold_plan};
+use crate::http::coding::{self, Codings};
+use crate::http::content::{Content, Outcome};
+use crate::http::page::Way;
+use crate::scratch::with_scratch;
+use crate::stream::{ReadOutcome, Reading};
+use lockgate_inspect::{HoldPlan, Inspection, Root};
+use lockgate_model::{Buffer, Direction, Reason, Transaction};
+use lockgate_proto::http::{Eof, Frame, Framing, ResponseHead, Version, strip_hop_by_hop};
+use std::io;
+
+impl Exchange<'_> {
+    /// Reads once from the origin and passes on what came; says whether anything did.
+    pub fn read_origin(&mut self) -> Result<bool, Fault> {
+        if self.origin.is_none() || self.origin_reading() == Reading::Unwanted {
+            return Ok(false);
+        }
+        with_scratch(|scratch| {
+            let Some(origin) = self.origin.as_mut() else { return Ok(false) };
+            let is_used = origin.is_used();
+            let count = match origin.try_read(scratch).map_err(|e| origin_fault(is_used, &e))? {
+                ReadOutcome::Bytes(count) => count,
+                // What was read before may still be a whole message whose end was not looked at.
+                ReadOutcome::WouldBlock => 0,
+                ReadOutcome::End => return self.origin_ended().map(|()| true),
+            };
+            // From the first byte on the server has seen the request.
+            self.is_repeatable &= count == 0;
+            let mut rest = &scratch[..count];
+            let has_moved = self.take_out(&mut rest)?;
+            if let Some(origin) = self.origin.as_mut() {
+                origin.unread(rest);
+            }
+            Ok(has_moved || count > 0)
+        })
+    }
+
+    /// Takes bytes from the origin as far as they are of this response and there is time; leaves the others. Says whether
+    /// anything but the need for more came of it.
+    fn take_out(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
+        let mut has_moved = false;
+        loop {
+            let Some(origin) = self.origin.as_mut() else { return Ok(has_moved) };
+            let step = origin.step(rest);
+            *rest = &rest[step.consumed..];
+            match step.frame {
+                Frame::NeedInput => return Ok(has_moved),
+                Frame::Head(head, framing) => self.response_head(*head, framing)?,
+                Frame::Body(content) => self.response_content(content)?,
+                Frame::Trailers(_) => {}
+                Frame::End if self.response.is_some() => return self.response_end().map(|()| true),
+                Frame::End => {}
+                Frame::Refused(refusal) => {
+                    return Err(gateway(502, &format!("its answer cannot be relayed: {}", refusal.words())));
+                }
+            }
+            has_moved = true;
+            if self.is_busy() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn origin_ended(&mut self) -> Result<(), Fault> {
+        let Some(origin) = self.origin.as_mut() else { return Ok(()) };
+        match (origin.eof(), &self.response) {
+            (Eof::Complete, Some(response)) if response.content.is_open() => self.response_end(),
+            (Eof::Complete, None) if origin.is_used() && self.is_repeatable => Err(Fault::Stale),
+            (_, None) => Err(gateway(502, "the server closed the connection before it answered")),
+            (_, Some(_)) => Err(gateway(502, "the server closed the connection in the middle of its answer")),
+        }
+    }
+
+    fn response_head(&mut self, mut head: ResponseHead, framing: Framing) -> Result<(), Fault> {
+        strip_hop_by_hop(&mut head.fields);
+        // It would lead the client past the gateway, to another protocol that nobody looks into.
+        head.fields.remove("alt-svc");
+        head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
+        if head.is_interim() {
+            return self.interim(&head);
+        }
+        let root = match coding::codings(&head.fields) {
+            Codings::Known(root) => root,
+            Codings::Refused(why) => return Err(gateway(502, &format!("its answer is {why}"))),
+        };
+        let content_type =
+            head.fields.get("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
+        let inspection = self.open_response(&head, root, content_type.as_deref());
+        let framing = self.framing_to_client(framing, &mut head);
+        let status = head.status;
+        let content = Content::new(inspection, head, framing);
+        let is_refused = content.inspection().is_refused();
+        let response = self.response.insert(Response { content, status, content_type });
+        if is_refused {
+            return Err(self.blocked(Way::ToClient));
+        }
+        if is_event_stream(response.content_type.as_deref()) {
+            // The client is told that it is connected before the first event comes.
+            response.content.begin(&mut self.client).map_err(client_gone)?;
+        }
+        Ok(())
+    }
+
+    /// How the client is told where the content ends, and whether its connection does.
+    fn framing_to_client(&mut self, framing: Framing, head: &mut ResponseHead) -> Framing {
+        let version = self.asked.version;
+        let framing = match framing {
+            Framing::Chunked | Framing::UntilClose if version == Version::Http10 => Framing::UntilClose,
+            Framing::UntilClose => Framing::Chunked,
+            framing => framing,
+        };
+        self.closes |= framing == Framing::UntilClose || self.request.is_open() || self.session.is_draining();
+        match (self.closes, version) {
+            (true, _) => head.fields.push(b"Connection", b"close"),
+            (false, Version::Http10) => head.fields.push(b"Connection", b"keep-alive"),
+            (false, Version::Http11) => {}
+        }
+        framing
+    }
+
+    fn interim(&mut self, head: &ResponseHead) -> Result<(), Fault> {
+        match head.status {
+            // Upgrade was not passed on, so nothing was agreed to.
+            101 => Err(gateway(502, "the server changes to another protocol that nobody asked for")),
+            // We have answered the client's Expect, and it has asked nothing more.
+            100 => Ok(()),
+            _ if self.asked.version == Version::Http10 => Ok(()),
+            _ => self.client.say_interim(head).map_err(client_gone),
+        }
+    }
+
+    fn open_response(&mut self, head: &ResponseHead, root: Root, content_type: Option<&str>) -> Inspection {
+        let session = self.session;
+        let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
+        let plan = match is_event_stream(content_type) {
+            // Events would wait for as long as the server has no more to say: what is scanned leaves at once.
+            true => HoldPlan::Head { hold_bytes: 0 },
+            false => hold_plan(&session.client.gate.settings),
+        };
+        let mut inspection = session.begin(&about, session.group(), root, plan);
+        self.asked.tell(&mut inspection);
+        inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
+        if head.status == 206 {
+            inspection.incomplete(Reason::Partial);
+        }
+        inspection
+    }
+
+    fn response_content(&mut self, content: &[u8]) -> Result<(), Fault> {
+        let Some(response) = &mut self.response else { return Ok(()) };
+        let outcome = response.content.push(content, Some(&mut self.client));
+        self.response_came_to(outcome)
+    }
+
+    fn response_end(&mut self) -> Result<(), Fault> {
+        let Some(response) = &mut self.response else { return Ok(()) };
+        let outcome = response.content.end(Some(&mut self.client));
+        self.response_came_to(outcome)
+    }
+
+    /// What inspecting more of the response came to.
+    pub fn response_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
+        match outcome.map_err(client_gone)? {
+            Outcome::More | Outcome::Complete => Ok(()),
+            Outcome::Refused => Err(self.blocked(Way::ToClient)),
+        }
+    }
+}
+
+/// A `Content-Type` without parameters, in lower case.
+fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_event_stream(content_type: Option<&str>) -> bool {
+    content_type.is_some_and(|content_type| media_type(content_type) == "text/event-stream")
+}

@@ -1,0 +1,115 @@
+//! The server's side of one exchange: [`Upstream`]. Rule: what the server speaks is known here and nowhere else in an
+//! exchange.
+
+use super::content::{Last, Outlet};
+use super::http1;
+use super::origin::Origin;
+use super::session::Session;
+use crate::stream::{ReadOutcome, Reading};
+use lockgate_inspect::Released;
+use lockgate_proto::http::{Eof, Form, Framing, RequestHead, ResponseHead, Step, write_request};
+use std::io;
+
+/// A way to the server, for the time of one exchange.
+pub enum Upstream {
+    /// By HTTP/1: the exchange has the connection for itself.
+    Http1(Box<Origin>),
+}
+
+impl Upstream {
+    /// Whether it may have been closed by the server before the request came there, since it was used before.
+    pub fn is_used(&self) -> bool {
+        match self {
+            Self::Http1(origin) => origin.is_used,
+        }
+    }
+
+    /// Reads what there is of the response, to be given to [`step`](Self::step).
+    pub fn try_read(&mut self, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
+        match self {
+            Self::Http1(origin) => {
+                let read = origin.stream().try_read(scratch)?;
+                // The server has seen the request: it is no connection that was closed before.
+                origin.is_used &= !matches!(read, ReadOutcome::Bytes(_));
+                Ok(read)
+            }
+        }
+    }
+
+    /// What stands at the front of what was read.
+    pub fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a, ResponseHead> {
+        match self {
+            Self::Http1(origin) => origin.reader.step(input),
+        }
+    }
+
+    /// Puts back what is not used yet.
+    pub fn unread(&mut self, rest: &[u8]) {
+        match self {
+            Self::Http1(origin) => origin.stream().unread(rest),
+        }
+    }
+
+    /// The server has ended its way: whether the response is whole.
+    pub fn eof(&mut self) -> Eof {
+        match self {
+            Self::Http1(origin) => origin.reader.eof(),
+        }
+    }
+
+    /// Bytes that wait for the server to take them.
+    pub fn pending_bytes(&mut self) -> usize {
+        match self {
+            Self::Http1(origin) => origin.stream().pending_bytes(),
+        }
+    }
+
+    /// Sends what waits, as far as it goes at once.
+    pub fn try_flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Http1(origin) => origin.stream().try_flush(),
+        }
+    }
+
+    /// Waits until there is something to read, if that is wanted, or until some of what waits has been sent.
+    pub async fn ready(&mut self, reading: Reading) -> io::Result<()> {
+        match self {
+            Self::Http1(origin) => origin.stream().ready(reading).await,
+        }
+    }
+
+    /// Request and response have come to their ends: the connection is kept for the next, if it can be.
+    pub fn keep(self, session: &Session) {
+        match self {
+            Self::Http1(mut origin) => {
+                if origin.reader.keeps_alive() {
+                    origin.is_used = true;
+                    session.keep(origin);
+                }
+            }
+        }
+    }
+}
+
+impl Outlet for Upstream {
+    type Head = RequestHead;
+
+    fn write(
+        &mut self,
+        head: Option<&RequestHead>,
+        framing: Framing,
+        content: &Released<'_>,
+        last: Last,
+    ) -> io::Result<()> {
+        match self {
+            Self::Http1(origin) => {
+                let mut before = Vec::new();
+                if let Some(head) = head {
+                    origin.reader.expect(&head.method);
+                    write_request(head, Form::Origin, framing, &mut before);
+                }
+                http1::write(origin.stream(), before, framing, content, last)
+            }
+        }
+    }
+}
