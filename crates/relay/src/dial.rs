@@ -79,6 +79,10 @@ pub async fn dial_host(
     let place = take_place(shared, settings, &target)?;
     let connecting = async {
         let mut addresses = resolve(&target).await.map_err(DialError::Name)?;
+        if visitor.is_intercepted && addresses.contains(&visitor.server) {
+            // The name leads to where the client meant to go, among other places: there it goes.
+            addresses = vec![visitor.server];
+        }
         let mut refused = None;
         addresses.retain(|address| permits(*address).map_err(|why| refused = Some(why)).is_ok());
         match refused {

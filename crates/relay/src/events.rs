@@ -1,14 +1,17 @@
 //! What is written down: EVE JSON lines and the log for people, by one writer thread. Rule: a connection never waits for
 //! the writer; what does not fit its queue is counted, and the count is written down.
 //!
-//! [`Events`] is the way in, [`record`] makes the lines, [`timestamp`] their time.
+//! [`Events`] is the way in, [`record`] and [`tls`] make the lines, [`timestamp`] their time.
 
 pub mod record;
 pub mod timestamp;
+pub mod tls;
 
 pub use record::{Action, Http, Mail, Record};
+pub use tls::{Passage, Tls};
 
 use crate::settings::EventsTo;
+use lockgate_model::Flow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -67,6 +70,19 @@ impl Events {
             }
         }
         if let Some(line) = record.log() {
+            self.log(&line);
+        }
+    }
+
+    /// What became of TLS that came: an EVE `tls` event, and a line for people where it came to no good end.
+    pub fn tls(&self, flow: &Flow, tls: &Tls<'_>) {
+        if self.queue.is_none() {
+            return;
+        }
+        if self.has_readers.load(Ordering::Relaxed) {
+            self.send(Message::Eve(tls.eve(flow, SystemTime::now())));
+        }
+        if let Some(line) = tls.log(flow) {
             self.log(&line);
         }
     }

@@ -3,7 +3,8 @@
 
 use crate::drain::Drain;
 use crate::events::Events;
-use crate::settings::{Listener, NextHopTls, Settings, Tls};
+use crate::interception::Interception;
+use crate::settings::{Listener, NextHopTls, Settings, Switch, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
 use arc_swap::ArcSwap;
@@ -24,11 +25,13 @@ pub struct Gate {
     pub tls: Option<Arc<ServerConfig>>,
     /// TLS towards the next hop, unless it is off.
     pub next_hop_tls: Option<Arc<ClientConfig>>,
+    /// What TLS is intercepted with, unless it is not.
+    pub interception: Option<Arc<Interception>>,
 }
 
 impl Gate {
     /// Loads what the settings name.
-    pub fn open(settings: Listener) -> Result<Self, TlsError> {
+    pub fn open(settings: Listener, interception: Option<&Arc<Interception>>) -> Result<Self, TlsError> {
         let tls = match (&settings.tls, &settings.certificate) {
             (Tls::Off, _) => None,
             (_, Some(certificate)) => Some(tls::server_config(certificate)?),
@@ -45,7 +48,8 @@ impl Gate {
                 Some(tls::client_config(settings.next_hop_tls_verify, roots)?)
             }
         };
-        Ok(Self { settings, tls, next_hop_tls })
+        let interception = interception.filter(|_| settings.intercept_tls == Switch::On).map(Arc::clone);
+        Ok(Self { settings, tls, next_hop_tls, interception })
     }
 }
 
@@ -79,6 +83,12 @@ pub struct Counts {
     pub accepted: AtomicU64,
     /// Connections refused, for a limit met.
     pub refused: AtomicU64,
+    /// TLS connections that were looked into.
+    pub tls_intercepted: AtomicU64,
+    /// Those that failed since the client did not want the gateway's certificate.
+    pub tls_clients_refused: AtomicU64,
+    /// Those that failed since the server's was not to be trusted.
+    pub tls_servers_refused: AtomicU64,
 }
 
 impl Shared {
@@ -136,7 +146,13 @@ impl Shared {
 }
 
 fn open_gates(settings: &Settings) -> Result<Vec<Arc<Gate>>, TlsError> {
-    settings.listeners.iter().map(|listener| Gate::open(listener.clone()).map(Arc::new)).collect()
+    let is_wanted = settings.listeners.iter().any(|listener| listener.intercept_tls == Switch::On);
+    let interception = match is_wanted {
+        true => Some(Arc::new(Interception::open(&settings.interception, &settings.hostname)?)),
+        false => None,
+    };
+    let open = |listener: &Listener| Gate::open(listener.clone(), interception.as_ref()).map(Arc::new);
+    settings.listeners.iter().map(open).collect()
 }
 
 /// Ids begin with the time in microseconds: a process would have to give out a million a second for its successor to

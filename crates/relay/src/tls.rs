@@ -182,6 +182,17 @@ impl TlsState {
         TlsInfo { version, cipher, server_name }
     }
 
+    pub(crate) fn alpn(&self) -> Option<&[u8]> {
+        self.0.alpn_protocol()
+    }
+
+    /// Takes what was read before; leaves in `pending` what is to be sent.
+    pub(crate) fn begin(&mut self, begun: &[u8], pending: &mut Queue) -> io::Result<()> {
+        let fed = self.feed(begun, &mut []).map(drop);
+        self.take_output(pending)?;
+        fed
+    }
+
     /// One step: reads what there is, leaves in `pending` what is to be sent.
     pub(crate) fn handshake(&mut self, tcp: &TcpStream, pending: &mut Queue) -> io::Result<()> {
         self.take_output(pending)?;

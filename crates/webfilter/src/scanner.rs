@@ -3,7 +3,9 @@
 use crate::address::{Address, HOST_BYTES_MAX, URI_BYTES_MAX};
 use crate::database::Database;
 use crate::decision::{Decision, Outcome};
-use lockgate_model::{Buffer, Class, Flow, FlowState, Hit, Part, PartId, Scanner, Sink, Transaction, Want};
+use lockgate_model::{
+    Buffer, Class, Flow, FlowState, Hit, Part, PartId, Scanner, Security, Sink, Transaction, Want,
+};
 use std::sync::Arc;
 
 /// The longest media type that is looked up.
@@ -17,7 +19,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
-        Self { database, scheme: if flow.server.port() == 443 { "https" } else { "http" } }
+        Self { database, scheme: if flow.security == Security::Tls { "https" } else { "http" } }
     }
 }
 

@@ -314,7 +314,7 @@ pub fn stats<'f>(now: SystemTime, figures: impl Iterator<Item = &'f (&'f str, u6
         .to_string()
 }
 
-fn insert_address(event: &mut Map<String, Value>, side: &str, address: SocketAddr) {
+pub(super) fn insert_address(event: &mut Map<String, Value>, side: &str, address: SocketAddr) {
     event.insert(format!("{side}_ip"), address.ip().to_canonical().to_string().into());
     event.insert(format!("{side}_port"), address.port().into());
 }

@@ -8,21 +8,25 @@
 
 mod asked;
 mod coding;
+mod connect;
 mod content;
 mod downstream;
 mod exchange;
 mod http1;
+mod intercept;
+mod opening;
 mod origin;
 pub(crate) mod page;
 mod session;
+mod site;
 mod tunnel;
 mod upstream;
 
 use crate::listener::Accepted;
 use crate::settings::Tls;
 use crate::shared::Shared;
-use http1::Http1;
-use session::Session;
+use http1::{Beginning, Http1};
+use session::{Over, Session};
 use std::io;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -35,7 +39,17 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
     let Accepted { stream, visitor } = accepted;
     let session = Box::new(Session::new(visitor, shared));
     let mut client = Box::new(Http1::new(stream));
-    let over = client.run(&session).await;
+    let mut over = match client.begins_with(&session).await {
+        Some(Beginning::Tls) => {
+            Box::pin(connect::transparent(&session, &mut client.stream)).await.err().unwrap_or(Over::Said)
+        }
+        Some(Beginning::Http) => client.run(&session).await,
+        None => Over::Said,
+    };
+    if over == Over::Secured {
+        client = Box::new(Http1::new(client.stream));
+        over = client.run(&session).await;
+    }
     let patience = session.client.gate.settings.timeouts.data_block;
     drop(session.take_kept());
     client.end(patience, over).await;

@@ -1,17 +1,22 @@
 //! The way to the server that a request is for: [`Origin`]. Rule: never to the gateway itself, and never to what only
 //! the gateway's own machine may reach.
 
+use super::asked::Asked;
+use super::connect;
+use super::page::{Page, Way};
+use super::session::Session;
 use crate::dial::{DialError, Upstream, dial_host};
-use crate::listener::Visitor;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Stream};
+use lockgate_model::TransactionId;
 use lockgate_proto::http::{Disposition, Limits, ResponseReader};
 use std::net::{IpAddr, SocketAddr};
 
 /// A connection to an origin, kept while requests go to the same.
 pub struct Origin {
     upstream: Upstream,
+    host: String,
     port: u16,
     /// Reads its responses.
     pub reader: ResponseReader,
@@ -20,13 +25,29 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Connects.
-    pub async fn dial(visitor: &Visitor, shared: &Shared, host: &str, port: u16) -> Result<Self, DialError> {
+    /// Connects to a host, or says what the client is to be told.
+    pub async fn dial(session: &Session, host: &str, port: u16) -> Result<Self, Page> {
+        let (visitor, shared) = (&session.client, &*session.shared);
         let client = visitor.client.ip();
         let permits = |address| permitted(address, client, shared);
-        let upstream = dial_host(visitor, shared, host, port, permits).await?;
+        let upstream = dial_host(visitor, shared, host, port, permits).await.map_err(|e| page(&e))?;
+        if visitor.is_intercepted && upstream.address != visitor.server {
+            // The name leads elsewhere than the client meant to go: neither may be a place that is banned.
+            let address = visitor.server;
+            let meant = Asked::implied(address.ip().to_string(), address.port());
+            let about = session.about(TransactionId(shared.next_id()));
+            let inspection = connect::judged(session, &about, &meant);
+            if inspection.is_refused() {
+                return Err(Page::blocked(inspection.judgement(), Way::ToServer));
+            }
+        }
         let reader = ResponseReader::new(Disposition::Strict, Limits::default());
-        Ok(Self { upstream, port, reader, is_used: false })
+        Ok(Self { upstream, host: host.to_owned(), port, reader, is_used: false })
+    }
+
+    /// It was connected to by another name than that of the host that is there.
+    pub fn stands_for(&mut self, host: &str) {
+        host.clone_into(&mut self.host);
     }
 
     /// The connection.
@@ -37,11 +58,22 @@ impl Origin {
     /// Whether another request to the host may go by it: it is open, and nothing has come that nobody asked for.
     pub fn is_fit_for(&mut self, host: &str, port: u16) -> bool {
         let stream = &mut self.upstream.stream;
-        let is_same = self.upstream.host == host && self.port == port;
+        let is_same = self.host == host && self.port == port;
         is_same
             && stream.unread_bytes() == 0
             && stream.pending_bytes() == 0
             && matches!(with_scratch(|scratch| stream.try_read(scratch)), Ok(ReadOutcome::WouldBlock))
+    }
+}
+
+/// Why there is no connection, for people.
+fn page(error: &DialError) -> Page {
+    match error {
+        DialError::Nowhere(why) => Page::forbidden(*why),
+        DialError::Name(e) => Page::bad_gateway(502, format!("the server's name cannot be resolved: {e}")),
+        DialError::Refused(e) => Page::bad_gateway(502, format!("the server cannot be reached: {e}")),
+        DialError::Timeout => Page::bad_gateway(504, "the server does not take the connection in time"),
+        DialError::Busy => Page::bad_gateway(503, "too many connections to this server"),
     }
 }
 

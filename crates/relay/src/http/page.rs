@@ -80,6 +80,13 @@ impl Page {
         Self { status, title: "No answer from the server", what, advice: AGAIN, reasons: vec![why.into()] }
     }
 
+    /// The server under TLS is not who it should be, or nobody knows who it is.
+    pub fn distrusted(why: impl Into<String>) -> Self {
+        let what =
+            "The server could not prove that it is the one that was asked for, so nothing was sent to it.";
+        Self { status: 502, title: "Server not trusted", what, advice: ASK, reasons: vec![why.into()] }
+    }
+
     /// Its status.
     pub fn status(&self) -> u16 {
         self.status
@@ -206,6 +213,7 @@ fn reason_phrase(status: u16) -> &'static str {
         408 => "Request Timeout",
         414 => "URI Too Long",
         415 => "Unsupported Media Type",
+        421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         501 => "Not Implemented",
         502 => "Bad Gateway",

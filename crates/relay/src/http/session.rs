@@ -2,12 +2,14 @@
 //! next, but a connection to the server and what the engines know of the flow.
 
 use super::origin::Origin;
+use super::site::Site;
 use crate::drain::Phase;
+use crate::events::{self, Passage};
 use crate::listener::Visitor;
 use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
-use lockgate_model::{Flow, Protocol, Transaction};
-use std::cell::{Ref, RefCell};
+use lockgate_model::{Direction, Flow, Protocol, Security, Transaction, TransactionId};
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::io;
 use std::sync::Arc;
 
@@ -21,6 +23,10 @@ pub struct Session {
     kept: RefCell<Option<Box<Origin>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
+    /// What the client's side is under.
+    security: Cell<Security>,
+    /// The one site that requests go to, where TLS is intercepted.
+    site: OnceCell<Site>,
 }
 
 /// Why a session, or what is left of an exchange, is over.
@@ -32,26 +38,71 @@ pub enum Over {
     Client,
     /// The response under way is broken off, and the client must know that it is.
     BreakOff,
+    /// In clear: TLS has begun, and the connection goes on within it.
+    Secured,
 }
 
 impl Session {
     /// A client, let in.
     pub fn new(client: Visitor, shared: Arc<Shared>) -> Self {
-        let inspect = RefCell::new(open_inspection(&client, &shared));
-        Self { shared, client, kept: RefCell::default(), inspect }
+        let security = Security::Clear;
+        let inspect = RefCell::new(open_inspection(&client, &shared, security));
+        Self {
+            shared,
+            client,
+            kept: RefCell::default(),
+            inspect,
+            security: Cell::new(security),
+            site: OnceCell::new(),
+        }
     }
 
     /// The next exchange begins, with what is loaded now.
     pub fn renew(&self) {
         let is_current = Arc::ptr_eq(self.inspect.borrow().generation(), &self.shared.generation.load());
         if !is_current {
-            *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared);
+            *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared, self.security.get());
         }
+    }
+
+    /// From here on the client is under TLS, or wants to be.
+    pub fn secure(&self) {
+        self.security.set(Security::Tls);
+        *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared, Security::Tls);
+    }
+
+    /// From here on all requests go to one site.
+    pub fn enter(&self, site: Site) {
+        // A connection is entered once: within it there is no CONNECT.
+        let _ = self.site.set(site);
+    }
+
+    /// The one site that requests go to, where TLS is intercepted.
+    pub fn site(&self) -> Option<&Site> {
+        self.site.get()
+    }
+
+    /// Writes down what became of TLS that came.
+    pub fn note_tls(&self, host: &str, port: u16, passage: Passage, why: &str) {
+        let tls = events::Tls { host, port, passage, why };
+        self.shared.events.load().tls(&self.flow(), &tls);
     }
 
     /// The group that judges.
     pub fn group(&self) -> Arc<Group> {
         Arc::clone(self.inspect.borrow().group_for(None))
+    }
+
+    /// A transaction towards a server, that is to bear this name.
+    pub fn about(&self, id: TransactionId) -> Transaction {
+        Transaction {
+            id,
+            direction: Direction::ToServer,
+            group: self.group().name.clone(),
+            sender: None,
+            recipients: Vec::new(),
+            name: None,
+        }
     }
 
     /// A transaction begins.
@@ -80,8 +131,8 @@ impl Session {
     }
 }
 
-fn open_inspection(client: &Visitor, shared: &Shared) -> InspectSession {
-    client.open_inspection(Protocol::Http, client.client, shared)
+fn open_inspection(client: &Visitor, shared: &Shared, security: Security) -> InspectSession {
+    client.open_secure_inspection(Protocol::Http, security, client.client, shared)
 }
 
 /// The client's connection broke.

@@ -1,11 +1,12 @@
 //! What the client sends, on its way to the server. Rule: a server hears of a request when something of it was let go, and
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
-use super::fault::{Fault, client_gone, dial_fault, origin_fault};
+use super::fault::{Fault, client_gone, no_way, origin_fault};
 use super::{Asked, Exchange, Upstream};
 use crate::http::content::Outcome;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
+use crate::http::site::Site;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_proto::http::Frame;
@@ -44,9 +45,12 @@ impl Exchange<'_> {
     }
 
     async fn dial(&self) -> Result<Upstream, Fault> {
-        let (client, shared) = (&self.session.client, &self.session.shared);
-        let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
-        dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(|e| dial_fault(&e))
+        let dialled = match self.session.site() {
+            Some(Site { fault: Some(page), .. }) => Err(page.clone()),
+            Some(site) => site.dial(self.session).await,
+            None => Origin::dial(self.session, &self.asked.host, self.asked.port).await,
+        };
+        dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(no_way)
     }
 
     /// Reads once from the client and passes on what came; says whether anything did.
