@@ -14,7 +14,8 @@ for group in "$@"; do
     run) packages="$packages swaks curl" ;;
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
-        nginx-light apache2-bin haproxy curl nftables iproute2 openssl bzip2 gzip mount util-linux procps" ;;
+        nginx-light apache2-bin haproxy curl nftables iproute2 openssl bzip2 gzip mount util-linux procps \
+        squid microsocks python3-websockets" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 procps
         linux-perf" ;;

@@ -11,6 +11,7 @@ pub mod message;
 pub mod namespace;
 pub mod nginx;
 pub mod origin;
+pub mod parent;
 pub mod postfix;
 pub mod process;
 pub mod recorder;

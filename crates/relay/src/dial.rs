@@ -1,18 +1,20 @@
 //! The way to the next hop: [`dial`]. Rule: a place first, then the name, then the connection, each within its time.
 
 use crate::listener::{Accepted, Visitor};
+use crate::parent::{self, Parent, ParentError, authority};
+use crate::race;
 use crate::settings::{ClientAddress, Intercept, Listener, NextHop};
 use crate::shared::Shared;
 use crate::stream::Stream;
 use crate::tally::Place;
 use lockgate_model::Blame;
 use lockgate_proto::proxy_protocol::{self, Header, Version};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// A connection to the next hop.
@@ -23,6 +25,8 @@ pub struct Upstream {
     pub address: SocketAddr,
     /// The host's name, or its address where it was given so: what its certificate must prove.
     pub host: String,
+    /// The proxy that this leads to in place of the host, which then has to be told the whole address.
+    pub parent: Option<Arc<Parent>>,
     _place: Place<String>,
 }
 
@@ -37,6 +41,8 @@ pub enum DialError {
     Refused(io::Error),
     /// It does not answer in time.
     Timeout,
+    /// The proxy behind this one opens no way.
+    Parent(ParentError),
     /// The next hop is ourselves, or no network hop at all.
     Nowhere(&'static str),
 }
@@ -46,7 +52,7 @@ impl DialError {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Busy | Self::Nowhere(_) => Blame::Ours,
-            Self::Name(_) | Self::Refused(_) | Self::Timeout => Blame::Upstream,
+            Self::Name(_) | Self::Refused(_) | Self::Timeout | Self::Parent(_) => Blame::Upstream,
         }
     }
 }
@@ -58,6 +64,7 @@ impl fmt::Display for DialError {
             Self::Name(e) => write!(f, "the next hop's name cannot be resolved: {e}"),
             Self::Refused(e) => write!(f, "the next hop cannot be reached: {e}"),
             Self::Timeout => f.write_str("the next hop does not answer in time"),
+            Self::Parent(e) => e.fmt(f),
             Self::Nowhere(why) => f.write_str(why),
         }
     }
@@ -65,20 +72,43 @@ impl fmt::Display for DialError {
 
 impl std::error::Error for DialError {}
 
-/// Connects to a host of the web on behalf of an accepted client, from whose address it dials if it was intercepted so.
-/// `permits` says of each of its addresses why not.
+/// What a connection to a host of the web is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Requests in the clear: a proxy behind this one can read them.
+    Requests,
+    /// What only the host is to read.
+    Tunnel,
+}
+
+/// The proxy behind this one that a client's way to a host leads through.
+pub fn parent_for<'a>(settings: &'a Listener, host: &str) -> Option<&'a Arc<Parent>> {
+    settings.upstream.as_ref().filter(|_| !settings.no_upstream.contains(host))
+}
+
+/// Connects to a host of the web on behalf of an accepted client, from whose address it dials if it was intercepted so;
+/// where there is a proxy behind this one, through that, or to it for requests that it can read. `permits` says of each
+/// of the host's addresses why not.
 pub async fn dial_host(
     visitor: &Visitor,
     shared: &Shared,
-    host: &str,
-    port: u16,
+    (host, port): (&str, u16),
+    purpose: Purpose,
     permits: impl Fn(SocketAddr) -> Result<(), &'static str>,
 ) -> Result<Upstream, DialError> {
     let settings = &visitor.gate.settings;
-    let target = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    let place = take_place(shared, settings, &target)?;
+    if let Some(parent) = parent_for(settings, host) {
+        // Of a name only the parent knows where it leads; an address can be judged here.
+        if let Ok(address) = host.parse() {
+            permits(SocketAddr::new(address, port)).map_err(DialError::Nowhere)?;
+        }
+        let dialled =
+            timeout(settings.timeouts.connect, dial_parent(settings, shared, parent, (host, port), purpose));
+        return dialled.await.map_err(|_| DialError::Timeout)?;
+    }
+    let place = take_place(shared, settings, &authority(host, port))?;
     let connecting = async {
-        let mut addresses = resolve(&target).await.map_err(DialError::Name)?;
+        let mut addresses = resolve(shared, host, port).await?;
         if visitor.is_intercepted && addresses.contains(&visitor.server) {
             // The name leads to where the client meant to go, among other places: there it goes.
             addresses = vec![visitor.server];
@@ -92,7 +122,27 @@ pub async fn dial_host(
     };
     let connected = timeout(settings.timeouts.connect, connecting).await;
     let (tcp, address) = connected.map_err(|_| DialError::Timeout)??;
-    Ok(Upstream { stream: Stream::new(tcp), address, host: host.to_owned(), _place: place })
+    Ok(Upstream { stream: Stream::new(tcp), address, host: host.to_owned(), parent: None, _place: place })
+}
+
+/// By the gateway's own address, whatever the client's: to a proxy it is the gateway that asks.
+async fn dial_parent(
+    settings: &Listener,
+    shared: &Shared,
+    parent: &Arc<Parent>,
+    (host, port): (&str, u16),
+    purpose: Purpose,
+) -> Result<Upstream, DialError> {
+    let place = take_place(shared, settings, &authority(&parent.host, parent.port))?;
+    let addresses = resolve(shared, &parent.host, parent.port).await?;
+    let (tcp, address) = connect(&addresses, None).await?;
+    let mut stream = Stream::new(tcp);
+    let reads_requests = purpose == Purpose::Requests && parent.speaks == parent::Speaks::Http;
+    if !reads_requests {
+        parent.open_tunnel(&mut stream, host, port).await.map_err(DialError::Parent)?;
+    }
+    let parent = reads_requests.then(|| Arc::clone(parent));
+    Ok(Upstream { stream, address, host: host.to_owned(), parent, _place: place })
 }
 
 /// Connects to the listener's next hop on behalf of an accepted client.
@@ -109,19 +159,18 @@ pub async fn dial(accepted: &Accepted, shared: &Shared) -> Result<Upstream, Dial
         NextHop::Maildir(_) => return Err(DialError::Nowhere("a maildir is no network hop")),
     };
     let place = take_place(shared, settings, &target)?;
+    let (host, port) = target.rsplit_once(':').unwrap_or((&target, ""));
+    let port = port.parse().map_err(|_| DialError::Nowhere("the next hop has no port"))?;
     let connecting = async {
-        let addresses = resolve(&target).await.map_err(DialError::Name)?;
+        let addresses = resolve(shared, host, port).await?;
         connect(&addresses, source(accepted)).await
     };
     let connected = timeout(settings.timeouts.connect, connecting).await;
     let (tcp, address) = connected.map_err(|_| DialError::Timeout)??;
     let mut stream = Stream::new(tcp);
     write_proxy_header(&mut stream, accepted, settings.client_address).map_err(DialError::Refused)?;
-    let host = match target.rsplit_once(':') {
-        Some((host, _)) => host.trim_matches(['[', ']']).to_owned(),
-        None => target,
-    };
-    Ok(Upstream { stream, address, host, _place: place })
+    let host = host.trim_matches(['[', ']']).to_owned();
+    Ok(Upstream { stream, address, host, parent: None, _place: place })
 }
 
 fn take_place(shared: &Shared, settings: &Listener, target: &str) -> Result<Place<String>, DialError> {
@@ -130,53 +179,23 @@ fn take_place(shared: &Shared, settings: &Listener, target: &str) -> Result<Plac
 }
 
 /// The address to dial from, where it is not the gateway's own.
-fn source(visitor: &Visitor) -> Option<SocketAddr> {
+fn source(visitor: &Visitor) -> Option<IpAddr> {
     match visitor.gate.settings.intercept {
-        Intercept::Tproxy => Some(visitor.client),
+        Intercept::Tproxy => Some(visitor.client.ip().to_canonical()),
         Intercept::Explicit | Intercept::Redirect => None,
     }
 }
 
-/// Tries each address in turn; the last one's error is told.
+async fn resolve(shared: &Shared, host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
+    let kept = shared.settings.load().names_kept;
+    shared.resolver.resolve(host, port, kept).await.map_err(DialError::Name)
+}
+
 async fn connect(
     addresses: &[SocketAddr],
-    source: Option<SocketAddr>,
+    source: Option<IpAddr>,
 ) -> Result<(TcpStream, SocketAddr), DialError> {
-    let mut failed = io::Error::from(io::ErrorKind::NotFound);
-    for &address in addresses {
-        let tried = match source {
-            None => TcpStream::connect(address).await,
-            Some(source) => connect_from(source, address).await,
-        };
-        match tried {
-            Ok(tcp) => return Ok((tcp, address)),
-            Err(e) => failed = e,
-        }
-    }
-    Err(DialError::Refused(failed))
-}
-
-async fn resolve(target: &str) -> io::Result<Vec<SocketAddr>> {
-    // An address needs no resolver, and no thread for it.
-    if let Ok(address) = target.parse() {
-        return Ok(vec![address]);
-    }
-    Ok(tokio::net::lookup_host(target).await?.collect())
-}
-
-/// Connects from the client's own address, with a port of the kernel's choice: the client's own may still be in use
-/// between the two of them.
-async fn connect_from(source: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
-    let source = SocketAddr::new(source.ip().to_canonical(), 0);
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    match address {
-        SocketAddr::V4(_) => socket.set_ip_transparent_v4(true)?,
-        SocketAddr::V6(_) => socket.set_ip_transparent_v6(true)?,
-    }
-    socket.set_reuse_address(true)?;
-    socket.bind(&SockAddr::from(source))?;
-    socket.set_nonblocking(true)?;
-    TcpSocket::from_std_stream(socket.into()).connect(address).await
+    race::connect(addresses, source).await.map_err(DialError::Refused)
 }
 
 /// Queues the header that tells who the client is; it leaves with the first bytes to the next hop, or at the first flush.
@@ -198,20 +217,6 @@ pub const CLOSE_LINGER: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn names_and_addresses_are_dialled_and_failures_are_told_apart() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        for target in [address.to_string(), format!("localhost:{}", address.port())] {
-            let (_, connected) = connect(&resolve(&target).await.unwrap(), None).await.unwrap();
-            assert_eq!(connected, address);
-        }
-        drop(listener);
-        assert!(matches!(connect(&[address], None).await, Err(DialError::Refused(_))));
-        assert!(resolve("no.such.host.invalid:25").await.is_err());
-        assert!(resolve("no port").await.is_err());
-    }
 
     #[test]
     fn each_failure_has_its_blame() {

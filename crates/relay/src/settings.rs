@@ -4,8 +4,10 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::parent::{Hosts, Parent};
 pub use lockgate_model::Network;
 
 /// Everything the relay needs besides a generation of engines.
@@ -25,6 +27,8 @@ pub struct Settings {
     /// Bytes that decoders may hold at once, over all connections; when they are spent, content is
     /// `Incomplete(budget)` and the client is told to come again.
     pub content_pool_bytes: u64,
+    /// How long what a name leads to is remembered.
+    pub names_kept: Duration,
     /// How long connections may go on after SIGTERM before they are dropped.
     pub drain_timeout: Duration,
     /// How TLS is intercepted, where a listener does.
@@ -48,6 +52,7 @@ impl Default for Settings {
             connections_max: 10_000,
             hold_pool_bytes: 256 << 20,
             content_pool_bytes: 512 << 20,
+            names_kept: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(60),
             interception: Interception::default(),
             quarantine_directory: None,
@@ -312,6 +317,10 @@ pub struct Listener {
     pub connect_ports: Vec<u16>,
     /// Whether TLS is intercepted (HTTP).
     pub intercept_tls: Switch,
+    /// The proxy behind this one, if there is one (HTTP).
+    pub upstream: Option<Arc<Parent>>,
+    /// Hosts that are gone to without it.
+    pub no_upstream: Hosts,
     /// How long is waited for whom.
     pub timeouts: Timeouts,
 }
@@ -349,6 +358,8 @@ impl Listener {
             chunking: Switch::On,
             connect_ports: vec![443],
             intercept_tls: Switch::Off,
+            upstream: None,
+            no_upstream: Hosts::default(),
             timeouts: Timeouts::default(),
         }
     }

@@ -4,6 +4,7 @@
 use crate::drain::Drain;
 use crate::events::Events;
 use crate::interception::Interception;
+use crate::resolver::Resolver;
 use crate::settings::{Listener, NextHopTls, Settings, Switch, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
@@ -67,6 +68,8 @@ pub struct Shared {
     pub clients: Arc<Tally<IpAddr>>,
     /// Connections to next hops, by next hop.
     pub next_hops: Arc<Tally<String>>,
+    /// What names lead to.
+    pub resolver: Resolver,
     /// Whether we are stopping.
     pub drain: Drain,
     /// What has happened so far.
@@ -106,6 +109,7 @@ impl Shared {
             pools,
             clients: Arc::default(),
             next_hops: Arc::default(),
+            resolver: Resolver::default(),
             drain: Drain::default(),
             counts: Counts::default(),
             events: ArcSwap::from_pointee(Events::nowhere()),

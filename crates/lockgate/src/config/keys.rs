@@ -28,6 +28,13 @@ pub const GATEWAY: Section<Draft> = Section {
             |d, v| v.number(1).map(|n| d.settings.connections_max = n),
         ),
         key(
+            "names_kept",
+            "time",
+            "\"1 min\"",
+            "How long it is remembered what a name leads to. That it leads nowhere is remembered for 5 s at most.",
+            |d, v| v.duration().map(|time| d.settings.names_kept = time),
+        ),
+        key(
             "drain_timeout",
             "time",
             "\"1 min\"",

@@ -2,7 +2,8 @@
 
 use crate::config::draft::{ListenDraft, read_next_hop};
 use crate::config::table::{Key, Section, key};
-use lockgate_relay::settings::{ClientAddress, Intercept, NextHopTls, Speaks, Tls, Verify};
+use lockgate_relay::settings::{ClientAddress, Intercept, NextHopTls, Parent, Speaks, Tls, Verify};
+use std::sync::Arc;
 
 /// What the section is about.
 pub const ABOUT: &str = "One listener; any number of them. What is not for its protocol is ignored.";
@@ -225,6 +226,22 @@ const KEYS: &[Key<ListenDraft>] = &[
         "[443]",
         "The ports that CONNECT may lead to (http): anything could be spoken there, unseen.",
         |d, v| v.list(|item| item.number(1)).map(|ports| d.listener.connect_ports = ports),
+    ),
+    key(
+        "upstream",
+        "proxy",
+        "",
+        "The proxy behind this one (http): `http://HOST:PORT`, or `socks5://HOST:PORT`, which then looks names up. With a login: \
+         `http://USER:PASSWORD@HOST:PORT`. What the gateway refuses is refused before it is asked.",
+        |d, v| v.parsed().map(|parent: Parent| d.listener.upstream = Some(Arc::new(parent))),
+    ),
+    key(
+        "no_upstream",
+        "list of hosts",
+        "[]",
+        "Hosts that are gone to without it: `example.org`, `.example.org` with all subdomains, or networks, which are \
+         compared with addresses in place of a name.",
+        |d, v| v.names().map(|names| d.listener.no_upstream = names.into_iter().collect()),
     ),
     key("connect_timeout", "time", "\"30 s\"", "For the next hop to accept the connection.", |d, v| {
         v.duration().map(|time| d.listener.timeouts.connect = time)

@@ -112,7 +112,7 @@ impl<'s> Asking<'s> {
             let page = Page::blocked(self.inspection.judgement(), Way::ToServer);
             return self.answer(client, &page);
         }
-        let mut origin = match Origin::dial(self.session, &self.asked.host, self.asked.port).await {
+        let mut origin = match Origin::dial_tunnel(self.session, &self.asked.host, self.asked.port).await {
             Ok(origin) => origin,
             Err(page) => return self.answer(client, &page),
         };
@@ -140,7 +140,7 @@ impl<'s> Asking<'s> {
             intercept::refuse(client)?;
             return Err(Over::Said);
         }
-        match Origin::dial(self.session, &self.asked.host, self.asked.port).await {
+        match Origin::dial_tunnel(self.session, &self.asked.host, self.asked.port).await {
             Ok(origin) => self.carry(client, opening, origin, why).await,
             Err(page) => {
                 let action = if page.status() == 403 { Action::Refused } else { Action::Lost };

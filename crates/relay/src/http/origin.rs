@@ -5,12 +5,12 @@ use super::asked::Asked;
 use super::connect;
 use super::page::{Page, Way};
 use super::session::Session;
-use crate::dial::{DialError, Upstream, dial_host};
+use crate::dial::{DialError, Purpose, Upstream, dial_host};
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Stream};
 use lockgate_model::TransactionId;
-use lockgate_proto::http::{Disposition, Limits, ResponseReader};
+use lockgate_proto::http::{Disposition, Form, Framing, Limits, RequestHead, ResponseReader, write_request};
 use std::net::{IpAddr, SocketAddr};
 
 /// A connection to an origin, kept while requests go to the same.
@@ -25,12 +25,22 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Connects to a host, or says what the client is to be told.
+    /// Connects to a host, for requests in the clear, or says what the client is to be told.
     pub async fn dial(session: &Session, host: &str, port: u16) -> Result<Self, Page> {
+        Self::dial_for(Purpose::Requests, session, (host, port)).await
+    }
+
+    /// Connects, for what only the host is to read.
+    pub async fn dial_tunnel(session: &Session, host: &str, port: u16) -> Result<Self, Page> {
+        Self::dial_for(Purpose::Tunnel, session, (host, port)).await
+    }
+
+    async fn dial_for(purpose: Purpose, session: &Session, (host, port): (&str, u16)) -> Result<Self, Page> {
         let (visitor, shared) = (&session.client, &*session.shared);
         let client = visitor.client.ip();
         let permits = |address| permitted(address, client, shared);
-        let upstream = dial_host(visitor, shared, host, port, permits).await.map_err(|e| page(&e))?;
+        let dialled = dial_host(visitor, shared, (host, port), purpose, permits).await;
+        let upstream = dialled.map_err(|e| page(&e))?;
         if visitor.is_intercepted && upstream.address != visitor.server {
             // The name leads elsewhere than the client meant to go: neither may be a place that is banned.
             let address = visitor.server;
@@ -48,6 +58,24 @@ impl Origin {
     /// It was connected to by another name than that of the host that is there.
     pub fn stands_for(&mut self, host: &str) {
         host.clone_into(&mut self.host);
+    }
+
+    /// Whether it is a proxy behind this one that answers.
+    pub fn leads_to_parent(&self) -> bool {
+        self.upstream.parent.is_some()
+    }
+
+    /// Writes a request's head, in the form that whoever reads it wants.
+    pub fn write_head(&mut self, head: &RequestHead, framing: Framing, out: &mut Vec<u8>) {
+        self.reader.expect(&head.method);
+        let Some(parent) = &self.upstream.parent else {
+            return write_request(head, Form::Origin, framing, out);
+        };
+        let mut head = head.clone();
+        if let Some(authorization) = parent.authorization() {
+            head.fields.push(b"Proxy-Authorization", authorization.as_bytes());
+        }
+        write_request(&head, Form::Absolute, framing, out);
     }
 
     /// The connection.
@@ -72,6 +100,7 @@ fn page(error: &DialError) -> Page {
         DialError::Nowhere(why) => Page::forbidden(*why),
         DialError::Name(e) => Page::bad_gateway(502, format!("the server's name cannot be resolved: {e}")),
         DialError::Refused(e) => Page::bad_gateway(502, format!("the server cannot be reached: {e}")),
+        DialError::Parent(e) => Page::bad_gateway(502, e.to_string()),
         DialError::Timeout => Page::bad_gateway(504, "the server does not take the connection in time"),
         DialError::Busy => Page::bad_gateway(503, "too many connections to this server"),
     }

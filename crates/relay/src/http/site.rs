@@ -31,7 +31,7 @@ pub struct Site {
 impl Site {
     /// Connects, and begins TLS: the server must prove that it is the host.
     pub async fn dial(&self, session: &Session) -> Result<Origin, Page> {
-        let mut origin = Origin::dial(session, &self.dialled, self.port).await?;
+        let mut origin = Origin::dial_tunnel(session, &self.dialled, self.port).await?;
         origin.stands_for(&self.host);
         let config = self.interception.towards_server(self.alpn.clone());
         let name = server_name(&self.host)

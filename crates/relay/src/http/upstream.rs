@@ -7,7 +7,7 @@ use super::origin::Origin;
 use super::session::Session;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Released;
-use lockgate_proto::http::{Eof, Form, Framing, RequestHead, ResponseHead, Step, write_request};
+use lockgate_proto::http::{Eof, Framing, RequestHead, ResponseHead, Step};
 use std::io;
 
 /// A way to the server, for the time of one exchange.
@@ -21,6 +21,13 @@ impl Upstream {
     pub fn is_used(&self) -> bool {
         match self {
             Self::Http1(origin) => origin.is_used,
+        }
+    }
+
+    /// Whether it is a proxy behind this one that answers.
+    pub fn leads_to_parent(&self) -> bool {
+        match self {
+            Self::Http1(origin) => origin.leads_to_parent(),
         }
     }
 
@@ -105,8 +112,7 @@ impl Outlet for Upstream {
             Self::Http1(origin) => {
                 let mut before = Vec::new();
                 if let Some(head) = head {
-                    origin.reader.expect(&head.method);
-                    write_request(head, Form::Origin, framing, &mut before);
+                    origin.write_head(head, framing, &mut before);
                 }
                 http1::write(origin.stream(), before, framing, content, last)
             }

@@ -2,7 +2,7 @@
 //! of the next hop alone goes no further.
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
-use super::{Exchange, Response, hold_plan};
+use super::{Exchange, Response, Upstream, hold_plan};
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
@@ -76,6 +76,10 @@ impl Exchange<'_> {
     }
 
     fn response_head(&mut self, mut head: ResponseHead, framing: Framing) -> Result<(), Fault> {
+        if head.status == 407 && self.origin.as_ref().is_some_and(Upstream::leads_to_parent) {
+            // The client has no login for it, and is not to give it one.
+            return Err(gateway(502, "the proxy behind this one does not take the gateway's login"));
+        }
         strip_hop_by_hop(&mut head.fields);
         // It would lead the client past the gateway, to another protocol that nobody looks into.
         head.fields.remove("alt-svc");
