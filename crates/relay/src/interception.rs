@@ -46,6 +46,16 @@ impl Interception {
         })
     }
 
+    /// Whether it could be opened; nothing is made.
+    pub fn check(settings: &settings::Interception) -> Result<(), TlsError> {
+        Exceptions::open(settings)?;
+        servers::config(&settings.server_roots)?;
+        if settings.authority.is_some() || authority::files(settings).chain.exists() {
+            Authority::open(settings, "")?;
+        }
+        Ok(())
+    }
+
     /// TLS towards a client who has asked for this host, in one of these protocols.
     pub fn towards_client(&self, host: &str, alpn: Vec<Vec<u8>>) -> io::Result<Arc<ServerConfig>> {
         let leaf = self.leaves.of(host, &self.authority)?;

@@ -18,6 +18,10 @@ pub struct Draft {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// The certificate of an authority that is given.
+    pub authority_certificate: Option<PathBuf>,
+    /// Its key.
+    pub authority_key: Option<PathBuf>,
 }
 
 /// Where signatures or lists come from.
@@ -36,6 +40,8 @@ impl Default for Draft {
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
             lists: vec![Source::Demonstration],
+            authority_certificate: None,
+            authority_key: None,
         }
     }
 }

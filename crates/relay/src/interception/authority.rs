@@ -1,12 +1,15 @@
 //! Who signs the certificates that clients see: [`Authority`]. Rule: its key is made once, is read by nobody else, and
 //! never leaves its file.
 
+use crate::parent::base64;
 use crate::settings::{self, Certificate};
 use crate::tls::{TlsError, read_certificates, wrong};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     PublicKeyData, date_time_ymd,
 };
+use rustls::SupportedCipherSuite;
+use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::pki_types::CertificateDer;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -57,6 +60,29 @@ pub struct About {
     pub not_after: u64,
     /// The certificate.
     pub der: CertificateDer<'static>,
+}
+
+impl About {
+    /// The certificate as PEM.
+    pub fn pem(&self) -> String {
+        const LINE: usize = 64;
+        let text = base64(&self.der);
+        let mut out = String::from("-----BEGIN CERTIFICATE-----\n");
+        for line in text.as_bytes().chunks(LINE) {
+            out.extend(line.iter().copied().map(char::from));
+            out.push('\n');
+        }
+        out + "-----END CERTIFICATE-----\n"
+    }
+
+    /// Its SHA-256, as browsers show it.
+    pub fn fingerprint(&self) -> String {
+        // The library that is here for TLS has a hash of its own.
+        let SupportedCipherSuite::Tls13(suite) = TLS13_AES_128_GCM_SHA256 else { return String::new() };
+        let hash = suite.common.hash_provider.hash(&self.der);
+        let pairs: Vec<_> = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+        pairs.join(":")
+    }
 }
 
 /// Where an authority's files are.
