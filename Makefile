@@ -5,7 +5,7 @@
 #   make bench                    speed and memory, side by side with other gateways
 #   make lint                     rustfmt, clippy, licences and advisories of what is linked
 #   make fuzz [SECONDS=120]       each fuzz target that long, from a corpus that is made first
-#   make conformance DATA=DIR     what needs data from outside the tree
+#   make conformance DATA=DIR [SET=NAME]     what needs data from outside the tree, or one set of it
 
 SHELL := /bin/sh
 CARGO ?= cargo
@@ -56,6 +56,6 @@ fuzz:
 	@scripts/fuzz.sh $(SECONDS)
 
 conformance:
-	@scripts/install.sh build
+	@scripts/install.sh build test conformance
 	@test -n "$(DATA)" || { echo "make conformance DATA=DIR: docs/conformance.md says what DIR holds" >&2; exit 2; }
-	$(CARGO) run --release -p lockgate-tests --bin conformance -- "$(DATA)"
+	$(CARGO) run --release -p lockgate-tests --bin conformance -- "$(DATA)" $(SET)

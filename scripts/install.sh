@@ -2,7 +2,7 @@
 # Installs the Debian packages of the groups named, where they are missing; no service is started.
 # Rule: when nothing is missing, nothing is touched and no privilege is asked for.
 #
-#   scripts/install.sh GROUP...          build, run, test, fuzz, bench
+#   scripts/install.sh GROUP...          build, run, test, conformance, fuzz, bench
 set -eu
 
 packages=
@@ -14,14 +14,16 @@ for group in "$@"; do
     run) packages="$packages swaks curl" ;;
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
-        nginx-light apache2-bin haproxy curl nftables iproute2 openssl bzip2 gzip mount util-linux procps \
+        nginx-light apache2-bin apache2-utils haproxy curl nftables iproute2 openssl bzip2 gzip mount util-linux procps \
         squid microsocks python3-websockets" ;;
+    # A reader of responses that is not ours.
+    conformance) packages="$packages python3" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 procps
         linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
     fuzz) packages="$packages g++ bzip2 zip tar gzip" ;;
-    *) echo "scripts/install.sh: no group $group: build, run, test, bench, fuzz" >&2; exit 2 ;;
+    *) echo "scripts/install.sh: no group $group: build, run, test, conformance, bench, fuzz" >&2; exit 2 ;;
     esac
 done
 

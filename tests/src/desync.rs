@@ -13,6 +13,9 @@ use crate::recorder::{Seen, answer_to};
 use crate::reverse::{Make, Server};
 use crate::wait::{self, PATIENCE};
 
+/// How long the logs of what has been answered may differ.
+const LOGGED_WITHIN: Duration = Duration::from_secs(5);
+
 /// A gateway and a server that it leads to.
 #[derive(Debug)]
 pub struct Pair {
@@ -78,44 +81,47 @@ impl Pair {
                 Vec::new()
             }
         };
-        let (mut logged, mut served) = (self.new_events(&other), self.new_lines(&other));
-        // The other client's connection is logged when it pleases; what it asked is looked at below.
-        logged.retain(|request| request.target != other);
-        served.retain(|request| request.target != other);
-        wrong.extend(difference(&logged, &served));
+        wrong.extend(self.compare_logs(&other));
         let mut seen = self.server.recorder.take();
         wrong.extend(
             seen.iter()
                 .filter(|seen| seen.method == "?")
                 .map(|seen| format!("the recorder saw: {}", seen.target)),
         );
-        let asked = |seen: &[Seen], target: &str| seen.iter().filter(|seen| seen.target == target).count();
+        let is_question = |seen: &Seen, target: &str| seen.method == "GET" && seen.target == target;
+        let asked =
+            |seen: &[Seen], target: &str| seen.iter().filter(|seen| is_question(seen, target)).count();
         if asked(&seen, &other) != 1 || asked(&seen, &same) > 1 {
             wrong.push(format!("a question was not asked once: {seen:?}"));
         }
         if asked(&seen, &same) == 1 && !received.ends_with(answer_to("GET", &same).as_bytes()) {
             wrong.push(format!("{same} was asked, and the client got: {}", received.escape_ascii()));
         }
-        seen.retain(|seen| seen.target != same && seen.target != other);
+        seen.retain(|seen| !is_question(seen, &same) && !is_question(seen, &other));
         Tried { received, seen, statuses, wrong }
     }
 
-    /// What the gateway has logged since the last attempt, once this target is among it.
-    fn new_events(&mut self, last: &str) -> Vec<Logged> {
+    /// What is different between what the gateway has logged since the last attempt, and what the server has. Whoever answers
+    /// first writes down later that he did, so for a while the two may differ.
+    fn compare_logs(&mut self, last: &str) -> Option<String> {
         self.gateway.until_event(&["\"verdict\"", &format!("\"url\":\"{last}\"")]);
-        let events = self.gateway.events();
-        let new = events.iter().skip(self.events_read).filter_map(|line| event(line)).collect();
-        self.events_read = events.len();
-        new
-    }
-
-    /// The same of the server.
-    fn new_lines(&mut self, last: &str) -> Vec<Logged> {
         wait::until_line(|| self.server.log().join("\n"), &[&format!(" {last} ")]);
-        let lines = self.server.log();
-        let new = lines.iter().skip(self.lines_read).map(|line| served(line)).collect();
-        self.lines_read = lines.len();
-        new
+        let mut found = None;
+        let agreed = wait::within(LOGGED_WITHIN, || {
+            let (events, lines) = (self.gateway.events(), self.server.log());
+            let mut logged: Vec<Logged> =
+                events.iter().skip(self.events_read).filter_map(|line| event(line)).collect();
+            let mut requests: Vec<Logged> =
+                lines.iter().skip(self.lines_read).map(|line| served(line)).collect();
+            // The other client's connection is logged when it pleases.
+            logged.retain(|request| request.target != last);
+            requests.retain(|request| request.target != last);
+            found = difference(&logged, &requests);
+            found.is_none().then_some((events.len(), lines.len()))
+        });
+        let counts = agreed.unwrap_or_else(|| (self.gateway.events().len(), self.server.log().len()));
+        (self.events_read, self.lines_read) = counts;
+        found
     }
 }
 
@@ -191,9 +197,9 @@ fn served(line: &str) -> Logged {
     Logged { method: word(1).to_owned(), target: unescaped(word(2)), is_certain }
 }
 
-/// Without escapes, of which each log has its own, and `?` for what is not ASCII.
+/// Without quotes and escapes, of which each log has its own, and `?` for what is not ASCII.
 fn unescaped(target: &str) -> String {
-    let target = target.replace("\\x", "%");
+    let target = target.replace("\\x", "%").replace('#', "%");
     let mut out = String::new();
     let mut rest = target.as_str();
     while let Some((before, behind)) = rest.split_once('%') {
@@ -210,6 +216,7 @@ fn unescaped(target: &str) -> String {
         }
     }
     out.push_str(rest);
+    out.retain(|c| !matches!(c, '\\' | '"'));
     out.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
 

@@ -48,3 +48,55 @@ fn each_part_of_a_form_is_a_part() {
     let sent = curl::through(gateway.address, &["-X", "PUT", "-H", kind, "--data-binary", &zip, &url]);
     assert_eq!(sent.status, 403, "{sent:?}");
 }
+
+/// A gateway with these lists, and an origin.
+fn listing(lists: &[(&str, &str)]) -> (Gateway, Nginx) {
+    let sections = "[webfilter]\nlists = [\"DIRECTORY/lists\"]";
+    let gateway = Gateway::http_prepared("", sections, |directory| {
+        for (name, text) in lists {
+            directory.write(&format!("lists/{name}"), text);
+        }
+    });
+    (gateway, Nginx::start())
+}
+
+#[test]
+fn headers_browsers_and_words_that_are_looked_for() {
+    let (gateway, nginx) = listing(&[
+        ("bannedregexpuseragentlist", "#listcategory: \"Tests: readers\"\nkindle\n"),
+        ("bannedregexpheaderlist", "#listcategory: \"Tests: headers\"\n^X-Tunnel: yes$\n"),
+        ("exceptionregexpheaderlist", "^X-Pass: \n"),
+        ("searchregexplist", "\"^http://127\\.0\\.0\\.1/find\\?q=([^&]*).*\"->\"\\1\"\n"),
+        ("bannedsearchlist", "#listcategory: \"Tests: words\"\ngirl+naughty\n"),
+        ("bannedsearchoveridelist", "naughty+x\n"),
+        ("bannedextensionlist", "#listcategory: \"Tests: files\"\n.exe\n"),
+        ("refererexceptionsitelist", "trusted.example\n"),
+    ]);
+    let page = nginx.put("find", "found");
+    nginx.put("a.exe", "a program");
+    let program = nginx.url("a.exe");
+    let find = |words: &str| format!("{page}?q={words}&x=1");
+    for (arguments, expected) in [
+        (vec![page.as_str()], None),
+        (vec!["-A", "Amazon Kindle/3", &page], Some("Tests: readers")),
+        (vec!["-A", "Amazon Kindle/3", "-H", "X-Pass: 1", &page], None),
+        (vec!["-H", "X-Tunnel: yes", &page], Some("Tests: headers")),
+        (vec!["-H", "X-Tunnel: yes, please", &page], None),
+        (vec![&find("naughty+girl")], Some("Tests: words")),
+        (vec![&find("girl%20NAUGHTY")], Some("Tests: words")),
+        (vec![&find("naughty+girls")], None),
+        (vec![&program], Some("Tests: files")),
+        (vec!["-e", "http://www.trusted.example/", &program], None),
+    ] {
+        let fetched = curl::through(gateway.address, &arguments);
+        match expected {
+            Some(category) => {
+                assert_eq!(fetched.status, 403, "{arguments:?}: {fetched:?}");
+                assert!(fetched.text().contains(category), "{arguments:?}: {}", fetched.text());
+            }
+            None => assert_eq!(fetched.status, 200, "{arguments:?}: {fetched:?}"),
+        }
+    }
+    gateway.until_event(&["\"event_type\":\"verdict\"", "bannedregexpuseragentlist:2", "Tests: readers"]);
+    gateway.until_event(&["bannedsearchlist:2", "naughty"]);
+}

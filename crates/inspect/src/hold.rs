@@ -111,6 +111,21 @@ impl Hold {
         released
     }
 
+    /// Lets the tail of what streams go: for content whose end nobody can wait for, once it was held for its time.
+    pub fn release_tail(&mut self) -> Released<'static> {
+        if !self.is_streaming || self.plan == HoldPlan::Discard {
+            return Released::default();
+        }
+        let released = self.release_all(&[]);
+        self.released_bytes += released.bytes() as u64;
+        released
+    }
+
+    /// How much is held.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
     /// Forgets what is held: it will never leave.
     pub fn discard(&mut self) {
         self.held.clear();
@@ -219,6 +234,21 @@ mod tests {
         let plan = HoldPlan::HeadAndTail { hold_bytes: 50, tail_bytes: 25 };
         let (lefts, _) = run(plan, &pool, &content, 10);
         assert_eq!(lefts, [0, 0, 0, 0, 0, 35, 45, 55, 65, 75]);
+    }
+
+    #[test]
+    fn a_tail_that_was_held_for_its_time_leaves_and_the_next_one_is_held() {
+        let pool = Pool::new(1 << 20);
+        let mut hold = Hold::new(HoldPlan::HeadAndTail { hold_bytes: 5, tail_bytes: 8 }, &pool);
+        assert!(hold.take(b"12345").is_empty());
+        assert!(hold.release_tail().is_empty(), "what is held whole is not a tail");
+        assert_eq!(hold.take(b"6789").bytes(), 1);
+        assert_eq!(hold.held_bytes(), 8);
+        assert_eq!(hold.release_tail().slices().collect::<Vec<_>>().concat(), b"23456789");
+        assert_eq!((hold.held_bytes(), hold.released_bytes(), pool.bytes_taken()), (0, 9, 0));
+        assert!(hold.take(b"more").is_empty());
+        hold.discard();
+        assert!(hold.release_tail().is_empty());
     }
 
     #[test]

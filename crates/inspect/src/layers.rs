@@ -281,6 +281,11 @@ impl Layers {
         self.panel.end(&root.part, buffer, judge);
     }
 
+    /// Whether an engine looks into it.
+    pub fn wants(&self, buffer: Buffer) -> bool {
+        self.panel.wants(buffer)
+    }
+
     /// What has been used of the limits.
     pub fn budget(&self) -> &Budget {
         &self.budget

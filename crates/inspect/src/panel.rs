@@ -66,6 +66,11 @@ impl Panel {
         Self { seats, announced: Vec::new() }
     }
 
+    /// Whether somebody asked for that buffer.
+    pub fn wants(&self, buffer: Buffer) -> bool {
+        self.seats.iter().any(|seat| seat.wants.contains(buffer))
+    }
+
     /// A part begins; says who listens.
     pub fn open(&mut self, part: &Part) -> Listening {
         let mut listening = 0;

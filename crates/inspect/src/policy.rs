@@ -3,6 +3,7 @@
 use lockgate_model::{Class, FileType, Network, Part, Reason, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The groups, in order: the first that covers a transaction judges it, the last covers everything.
 #[derive(Clone, Debug)]
@@ -62,6 +63,8 @@ pub struct Group {
     pub banned_names: Vec<Ban<NamePattern>>,
     /// Banned types of parts, detected by content, at every depth.
     pub banned_types: Vec<Ban<FileType>>,
+    /// How long a page that is not wanted can be had all the same, by a link on the page that comes in its place.
+    pub bypass: Option<Duration>,
     /// What `tag` becomes for content that has left already: `pass`, `defer` or `reject`.
     pub tag_when_streamed: Verdict,
 }
@@ -107,6 +110,7 @@ impl Group {
             incomplete: [Verdict::Tag; Reason::ALL.len()],
             banned_names: Vec::new(),
             banned_types: Vec::new(),
+            bypass: None,
             tag_when_streamed: Verdict::Pass,
         };
         for class in [Class::Virus, Class::Intrusion, Class::Web, Class::BannedName, Class::BannedType] {

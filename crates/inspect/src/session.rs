@@ -10,7 +10,8 @@ use crate::panel::Panel;
 use crate::policy::{Group, Policy, Who};
 use lockgate_content::Means;
 use lockgate_model::{
-    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Transaction, Verdict,
+    Budget, Buffer, BufferSet, Database, Engine, Flow, FlowState, Limits, Pool, Reason, Rewriter,
+    Transaction, Verdict,
 };
 use std::sync::Arc;
 
@@ -51,6 +52,8 @@ pub struct Inspection {
     hold: Hold,
     plan: HoldPlan,
     wire_bytes: u64,
+    /// Whether some of what was pushed is still to be inspected.
+    is_busy: bool,
     is_finished: bool,
 }
 
@@ -109,6 +112,11 @@ impl Session {
         self.generation.policy.group_for(Who { recipient, user, listener, client })
     }
 
+    /// What changes the exchanges of a group, beside the verdict on them.
+    pub fn rewriter(&self, group: &Group) -> Option<Arc<dyn Rewriter>> {
+        self.generation.databases.iter().find_map(|database| database.rewriter(&group.name))
+    }
+
     /// A transaction begins.
     pub fn begin(
         &mut self,
@@ -125,7 +133,15 @@ impl Session {
         let mut judge = Judge::new(group);
         let layers = Layers::open(root, Budget::new(Arc::clone(limits)), means, panel, &mut judge);
         let hold = Hold::new(plan, &self.pools.hold);
-        Inspection { layers: Some(layers), judge, hold, plan, wire_bytes: 0, is_finished: false }
+        Inspection {
+            layers: Some(layers),
+            judge,
+            hold,
+            plan,
+            wire_bytes: 0,
+            is_busy: false,
+            is_finished: false,
+        }
     }
 }
 
@@ -144,6 +160,7 @@ impl Inspection {
         self.wire_bytes += consumed as u64;
         self.stop_if_refused();
         let released = self.hold.take(&chunk[..consumed]);
+        self.is_busy = ran == Ran::Busy;
         let progress = if consumed < chunk.len() { Progress::Busy } else { ran.into() };
         Pushed { consumed, released, progress }
     }
@@ -154,6 +171,11 @@ impl Inspection {
             layers.about(buffer, bytes, &mut self.judge);
             self.stop_if_refused();
         }
+    }
+
+    /// Whether an engine looks into it.
+    pub fn wants(&self, buffer: Buffer) -> bool {
+        self.layers.as_ref().is_some_and(|layers| layers.wants(buffer))
     }
 
     /// How long the last push or finish took, by the caller's clock: the next ones take smaller pieces where it was long.
@@ -213,6 +235,17 @@ impl Inspection {
             return Released::default();
         }
         self.hold.release(prefix)
+    }
+
+    /// Lets go what is held of content that streams, where all of it has been inspected: for content whose end nobody can
+    /// wait for. The caller has the clock, and says so when it was held for its time.
+    pub fn release_tail(&mut self) -> Released<'static> {
+        if self.is_refused() || self.is_busy { Released::default() } else { self.hold.release_tail() }
+    }
+
+    /// Content bytes that are held.
+    pub fn held_bytes(&self) -> usize {
+        self.hold.held_bytes()
     }
 
     /// Content bytes received.

@@ -5,6 +5,7 @@ use crate::loading::{self, Loaded};
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_antivirus::Report;
+use lockgate_relay::http::page::Template;
 use lockgate_relay::interception::Interception;
 use lockgate_relay::settings::{Listener, Switch};
 use lockgate_relay::shared::Gate;
@@ -42,13 +43,15 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if is_well { EXIT_CLEAN } else { EXIT_WRONG }
 }
 
-/// Certificates and keys are read as `serve` reads them.
+/// Certificates, keys, users and the page are read as `serve` reads them.
 fn gates_that_do_not_open(config: &Config) -> Vec<String> {
     let open = |listener: &Listener| {
         let error = Gate::open(listener.clone(), None).err()?;
         Some(format!("{}: listener {:?}: {error}", config.file, listener.name))
     };
     let mut errors: Vec<_> = config.settings.listeners.iter().filter_map(open).collect();
+    let page = Template::read(config.settings.page.template.as_deref()).err();
+    errors.extend(page.map(|error| format!("{}: page.template: {error}", config.file)));
     let intercepts = config.settings.listeners.iter().any(|listener| listener.intercept_tls == Switch::On);
     if let Some(error) = Interception::check(&config.settings.interception).err().filter(|_| intercepts) {
         errors.push(format!("{}: tls_interception: {error}", config.file));
@@ -77,6 +80,7 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
     let list_kinds: Map<String, Value> = lists.counts.iter().map(of_lists).collect();
     let unknown = report.unknown.iter().map(|unknown| &*unknown.file);
     let unknown: Vec<_> = unknown.chain(lists.unknown.iter().map(|file| &**file)).collect();
+    let idle: Vec<_> = lists.idle.iter().map(|(file, why)| json!({"file": &**file, "reason": why})).collect();
     json!({
         "signatures_loaded": report.signatures_loaded(),
         "signatures_failed": report.signatures_failed(),
@@ -87,6 +91,7 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
         "signatures": kinds,
         "lists": list_kinds,
         "files_not_understood": unknown,
+        "files_that_decide_nothing": idle,
         "errors": errors,
     })
 }
@@ -103,8 +108,7 @@ fn json_lines(loaded: &Loaded) -> String {
         let _ = writeln!(out, "{line}");
     }
     for failure in &loaded.list_report.failures {
-        let line =
-            json!({"file": &*failure.file, "line": failure.line, "column": null, "reason": failure.reason});
+        let line = json!({"file": &*failure.file, "line": failure.line, "column": failure.column, "reason": failure.reason});
         let _ = writeln!(out, "{line}");
     }
     out
@@ -166,16 +170,19 @@ fn lists_text(config: &Config, report: &lockgate_webfilter::Report) -> String {
         let _ = writeln!(out, "  for group {group} from {names}");
     }
     for (kind, count) in &report.counts {
-        let _ = write!(out, "  {:26} {:>8} loaded, {} not loaded", kind.name(), count.loaded, count.failed);
+        let _ = write!(out, "  {:28} {:>8} loaded, {} not loaded", kind.name(), count.loaded, count.failed);
         if count.passed_over > 0 {
             let _ = write!(out, ", {} about what no gateway sees", count.passed_over);
         }
         out.push('\n');
     }
     let (loaded, failed) = (report.lines_loaded(), report.lines_failed());
-    let _ = writeln!(out, "  {:26} {loaded:>8} loaded, {failed} not loaded", "all");
+    let _ = writeln!(out, "  {:28} {loaded:>8} loaded, {failed} not loaded", "all");
     for unknown in &report.unknown {
         let _ = writeln!(out, "  not understood yet: {unknown}");
+    }
+    for (file, why) in &report.idle {
+        let _ = writeln!(out, "  decides nothing: {file}: {why}");
     }
     for failure in &report.failures {
         let _ = writeln!(out, "  {failure}");

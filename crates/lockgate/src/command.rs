@@ -108,6 +108,16 @@ fn url() -> Command {
                 .value_name("NAME")
                 .help("The policy group whose lists are asked [default: default]"),
         )
+        .arg(Arg::new("header").long("header").short('H').value_name("LINE").action(ArgAction::Append).help(
+            "A line of the request's header, such as \"User-Agent: x\" or \"Referer: http://a.example/\"",
+        ))
+        .arg(
+            Arg::new("client")
+                .long("client")
+                .value_name("ADDRESS")
+                .value_parser(clap::value_parser!(std::net::IpAddr))
+                .help("Who asks"),
+        )
         .arg(json("One JSON object for each URL"))
         .arg(
             Arg::new("url")

@@ -33,7 +33,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     };
     let mut files = paths(arguments, "eve");
     if files.is_empty() {
-        match &config.settings.events {
+        match &config.settings.events.eve {
             EventsTo::File(path) => files = with_rotated(path),
             EventsTo::Stderr | EventsTo::Nowhere => {
                 return wrong_with("events go to no file: set eve in [events], or name a file with --eve");

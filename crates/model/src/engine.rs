@@ -6,6 +6,7 @@
 use crate::finding::{Engine, Hit};
 use crate::flow::{Flow, Transaction};
 use crate::part::{Buffer, BufferSet, Part, PartId};
+use crate::rewrite::Rewriter;
 use std::sync::Arc;
 
 /// Whether a scanner wants more of a buffer.
@@ -31,6 +32,10 @@ pub trait Database: Send + Sync {
     fn engine(&self) -> Engine;
     /// The buffers it looks into; no other is pushed.
     fn wants(&self) -> BufferSet;
+    /// What it changes of an exchange of that policy group, beside what it finds; `None` where that is nothing.
+    fn rewriter(&self, _group: &str) -> Option<Arc<dyn Rewriter>> {
+        None
+    }
     /// State for one connection.
     fn open_flow(self: Arc<Self>, flow: &Flow) -> Box<dyn FlowState>;
 }

@@ -9,6 +9,7 @@ pub mod finding;
 pub mod flow;
 pub mod network;
 pub mod part;
+pub mod rewrite;
 pub mod verdict;
 
 pub use budget::{Budget, Grant, Limits, Pool};
@@ -18,4 +19,5 @@ pub use finding::{Class, Engine, Finding, Hit, Incomplete, Reason};
 pub use flow::{Blame, Direction, Flow, Protocol, Security, Transaction, TransactionId};
 pub use network::Network;
 pub use part::{Buffer, BufferSet, Part, PartId};
+pub use rewrite::Rewriter;
 pub use verdict::Verdict;

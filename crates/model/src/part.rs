@@ -47,19 +47,22 @@ pub enum Buffer {
     HttpUri,
     /// The `User-Agent` of a request.
     HttpUserAgent,
+    /// The lines of a request's header, `Name: value` and CRLF each, without those of the connection.
+    HttpHeader,
     /// The media type of a response, in lower case without parameters.
     HttpContentType,
 }
 
 impl Buffer {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FileData,
         Self::MailHeader,
         Self::HttpMethod,
         Self::HttpHost,
         Self::HttpUri,
         Self::HttpUserAgent,
+        Self::HttpHeader,
         Self::HttpContentType,
     ];
 
@@ -72,6 +75,7 @@ impl Buffer {
             Self::HttpHost => "http.host",
             Self::HttpUri => "http.uri",
             Self::HttpUserAgent => "http.user_agent",
+            Self::HttpHeader => "http.header",
             Self::HttpContentType => "http.content_type",
         }
     }

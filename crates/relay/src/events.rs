@@ -1,59 +1,77 @@
-//! What is written down: EVE JSON lines and the log for people, by one writer thread. Rule: a connection never waits for
-//! the writer; what does not fit its queue is counted, and the count is written down.
+//! What is written down: EVE JSON lines, an access log and the log for people, by one writer thread. Rule: a connection never
+//! waits for the writer; what does not fit its queue is counted, and the count is written down.
 //!
-//! [`Events`] is the way in, [`record`] and [`tls`] make the lines, [`timestamp`] their time.
+//! [`Events`] is the way in, [`record`], [`tls`] and [`access`] make the lines, `json` the form of those in JSON, [`timestamp`]
+//! their time, and `writer` writes them.
 
+pub mod access;
+mod json;
 pub mod record;
 pub mod timestamp;
 pub mod tls;
+mod writer;
 
+pub use access::Visit;
 pub use record::{Action, Http, Mail, Record};
 pub use tls::{Passage, Tls};
 
 use crate::settings::EventsTo;
 use lockgate_model::Flow;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
+use writer::{Message, Writer};
+
+/// Where lines of each sort go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Destinations {
+    /// EVE JSON.
+    pub eve: EventsTo,
+    /// A line for each web exchange, as Squid writes it.
+    pub access: EventsTo,
+}
 
 /// The way in for everybody who has something to tell; clones share one queue.
 #[derive(Clone, Debug)]
 pub struct Events {
     queue: Option<SyncSender<Message>>,
-    dropped: Arc<AtomicU64>,
-    /// Whether EVE lines go anywhere: those that do not are not even made.
-    has_readers: Arc<AtomicBool>,
+    counts: Arc<Counts>,
 }
 
-/// What the writer is told.
-#[derive(Debug)]
-enum Message {
-    /// A line of JSON, without its end.
-    Eve(String),
-    /// A line for people, without its end.
-    Log(String),
-    /// Open where events go anew, or elsewhere.
-    Reopen(EventsTo),
-    /// Say when everything before this is written.
-    Flush(SyncSender<()>),
+/// What the way in and the writer know of each other.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Lines that did not fit the queue.
+    dropped: AtomicU64,
+    /// Lines that could not be written.
+    lost: AtomicU64,
+    /// Whether EVE lines go anywhere: those that do not are not even made.
+    has_eve: AtomicBool,
+    /// The same of the access log.
+    has_access: AtomicBool,
+}
+
+impl Counts {
+    fn say_where(&self, to: &Destinations) {
+        self.has_eve.store(to.eve != EventsTo::Nowhere, Ordering::Relaxed);
+        self.has_access.store(to.access != EventsTo::Nowhere, Ordering::Relaxed);
+    }
 }
 
 impl Events {
     /// Nothing is written: for tests, and for those who do not serve.
     pub fn nowhere() -> Self {
-        Self { queue: None, dropped: Arc::default(), has_readers: Arc::default() }
+        Self { queue: None, counts: Arc::default() }
     }
 
     /// Opens where events go and starts the writer.
-    pub fn open(to: &EventsTo, waiting_max: usize) -> io::Result<Self> {
+    pub fn open(to: &Destinations, waiting_max: usize) -> io::Result<Self> {
         let (queue, messages) = sync_channel(waiting_max);
-        let has_readers = Arc::new(AtomicBool::new(*to != EventsTo::Nowhere));
-        let events = Self { queue: Some(queue), dropped: Arc::default(), has_readers };
-        let writer = Writer::new(open_sink(to)?, Arc::clone(&events.dropped));
+        let events = Self { queue: Some(queue), counts: Arc::default() };
+        events.counts.say_where(to);
+        let writer = Writer::open(to, Arc::clone(&events.counts))?;
         std::thread::Builder::new().name("events".into()).spawn(move || writer.run(&messages))?;
         Ok(events)
     }
@@ -64,7 +82,7 @@ impl Events {
         if self.queue.is_none() {
             return;
         }
-        if self.has_readers.load(Ordering::Relaxed) {
+        if self.counts.has_eve.load(Ordering::Relaxed) {
             for line in record.eve(SystemTime::now()) {
                 self.send(Message::Eve(line));
             }
@@ -79,11 +97,18 @@ impl Events {
         if self.queue.is_none() {
             return;
         }
-        if self.has_readers.load(Ordering::Relaxed) {
+        if self.counts.has_eve.load(Ordering::Relaxed) {
             self.send(Message::Eve(tls.eve(flow, SystemTime::now())));
         }
         if let Some(line) = tls.log(flow) {
             self.log(&line);
+        }
+    }
+
+    /// One web exchange or tunnel has ended: a line of the access log.
+    pub fn visit(&self, visit: &Visit<'_>) {
+        if self.queue.is_some() && self.counts.has_access.load(Ordering::Relaxed) {
+            self.send(Message::Access(visit.line(SystemTime::now())));
         }
     }
 
@@ -100,13 +125,13 @@ impl Events {
 
     /// Figures about the gateway itself: an EVE `stats` event.
     pub fn stats(&self, figures: &[(&str, u64)]) {
-        let dropped = [("events_dropped", self.dropped())];
-        self.send(Message::Eve(record::stats(SystemTime::now(), figures.iter().chain(&dropped))));
+        let own = [("events_dropped", self.dropped()), ("events_lost", self.lost())];
+        self.send(Message::Eve(record::stats(SystemTime::now(), figures.iter().chain(&own))));
     }
 
     /// Opens where events go anew: after log rotation, or because the configuration has changed.
-    pub fn reopen(&self, to: &EventsTo) {
-        self.has_readers.store(*to != EventsTo::Nowhere, Ordering::Relaxed);
+    pub fn reopen(&self, to: &Destinations) {
+        self.counts.say_where(to);
         self.send(Message::Reopen(to.clone()));
     }
 
@@ -129,150 +154,20 @@ impl Events {
 
     /// How many lines did not fit the queue so far.
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.counts.dropped.load(Ordering::Relaxed)
+    }
+
+    /// How many lines could not be written so far: a full disk, most of the time.
+    pub fn lost(&self) -> u64 {
+        self.counts.lost.load(Ordering::Relaxed)
     }
 
     fn send(&self, message: Message) {
         let Some(queue) = &self.queue else { return };
         if queue.try_send(message).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
-}
-
-/// Where EVE lines end up.
-enum Sink {
-    Nowhere,
-    Stderr,
-    File(File),
-}
-
-fn open_sink(to: &EventsTo) -> io::Result<Sink> {
-    match to {
-        EventsTo::Nowhere => Ok(Sink::Nowhere),
-        EventsTo::Stderr => Ok(Sink::Stderr),
-        EventsTo::File(path) => {
-            // Envelopes are nobody else's business.
-            let open = OpenOptions::new().append(true).create(true).mode(0o640).open(path);
-            let named =
-                |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-            open.map(Sink::File).map_err(named)
-        }
-    }
-}
-
-/// How much is gathered before it is written; what waits longer is written when the queue is empty.
-const BATCH_BYTES: usize = 64 << 10;
-/// How long the first line waits for others to be written with it: short beside `waiting_max` lines of any load.
-const GATHERED_FOR: Duration = Duration::from_millis(2);
-
-/// The writer thread.
-struct Writer {
-    sink: Sink,
-    batch: Vec<u8>,
-    /// Whether the last write ended in the middle of a line.
-    is_torn: bool,
-    /// Lines lost because they could not be written; said once for each series.
-    lost: u64,
-    dropped: Arc<AtomicU64>,
-    dropped_said: u64,
-}
-
-impl Writer {
-    fn new(sink: Sink, dropped: Arc<AtomicU64>) -> Self {
-        Self { sink, batch: Vec::new(), is_torn: false, lost: 0, dropped, dropped_said: 0 }
-    }
-
-    /// Until every [`Events`] is gone.
-    fn run(mut self, messages: &Receiver<Message>) {
-        while let Ok(first) = messages.recv() {
-            self.take(first);
-            // Under load each line would wake this thread, at the cost of those who send it, and be a write of its own.
-            std::thread::sleep(GATHERED_FOR);
-            while let Ok(next) = messages.try_recv() {
-                self.take(next);
-            }
-            self.say_dropped();
-            self.write_out();
-        }
-    }
-
-    fn take(&mut self, message: Message) {
-        match message {
-            Message::Eve(line) => {
-                self.batch.extend_from_slice(line.as_bytes());
-                self.batch.push(b'\n');
-                if self.batch.len() >= BATCH_BYTES {
-                    self.write_out();
-                }
-            }
-            Message::Log(line) => eprint_line(&line),
-            Message::Reopen(to) => {
-                self.write_out();
-                match open_sink(&to) {
-                    Ok(sink) => (self.sink, self.is_torn) = (sink, false),
-                    Err(error) => eprint_line(&format!("events go on where they went before: {error}")),
-                }
-            }
-            Message::Flush(done) => {
-                self.say_dropped();
-                self.write_out();
-                let _ = done.try_send(());
-            }
-        }
-    }
-
-    fn say_dropped(&mut self) {
-        let dropped = self.dropped.load(Ordering::Relaxed);
-        if dropped > self.dropped_said {
-            let details = format!("{} lines did not fit the queue", dropped - self.dropped_said);
-            self.dropped_said = dropped;
-            self.batch
-                .extend_from_slice(record::notice(SystemTime::now(), "events dropped", &details).as_bytes());
-            self.batch.push(b'\n');
-            eprint_line(&format!("events dropped: {details}"));
-        }
-    }
-
-    fn write_out(&mut self) {
-        if self.batch.is_empty() {
-            return;
-        }
-        let result = match &mut self.sink {
-            Sink::Nowhere => Ok(()),
-            Sink::Stderr => io::stderr().write_all(&self.batch),
-            Sink::File(file) => {
-                let end_of_torn = if self.is_torn { &b"\n"[..] } else { b"" };
-                file.write_all(end_of_torn).and_then(|()| file.write_all(&self.batch))
-            }
-        };
-        match result {
-            Ok(()) => {
-                self.is_torn = false;
-                if self.lost > 0 {
-                    eprint_line(&format!("events are written again; {} lines are lost", self.lost));
-                    self.lost = 0;
-                }
-            }
-            Err(error) => {
-                // A full disk may have taken part of a line; the next one must not be glued to it.
-                self.is_torn = true;
-                if self.lost == 0 {
-                    eprint_line(&format!("events cannot be written: {error}; mail goes on without them"));
-                }
-                self.lost += self.batch.iter().filter(|c| **c == b'\n').count() as u64;
-            }
-        }
-        self.batch.clear();
-        self.batch.shrink_to(BATCH_BYTES);
-    }
-}
-
-/// A line to standard error, as one write; one that cannot be written is gone.
-fn eprint_line(line: &str) {
-    let mut bytes = line.as_bytes().to_vec();
-    bytes.push(b'\n');
-    let _ = io::stderr().write_all(&bytes);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::events::Destinations;
 pub use crate::parent::{Hosts, Parent};
 pub use lockgate_model::Network;
 
@@ -36,9 +37,11 @@ pub struct Settings {
     /// Where mails with the verdict `quarantine` are kept; without it nothing is ever written to disk.
     pub quarantine_directory: Option<PathBuf>,
     /// Where events go.
-    pub events: EventsTo,
+    pub events: Destinations,
     /// Event lines that may wait for the writer; what comes after that is counted and dropped, never waited for.
     pub events_waiting_max: usize,
+    /// What stands on the pages that people get in place of others.
+    pub page: PageSettings,
     /// How often figures about the gateway itself are written among them.
     pub stats_interval: Duration,
 }
@@ -56,11 +59,23 @@ impl Default for Settings {
             drain_timeout: Duration::from_secs(60),
             interception: Interception::default(),
             quarantine_directory: None,
-            events: EventsTo::Nowhere,
+            events: Destinations::default(),
+            page: PageSettings::default(),
             events_waiting_max: 8192,
             stats_interval: Duration::from_secs(60),
         }
     }
+}
+
+/// What stands on the pages that people get in place of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageSettings {
+    /// Whose gateway it is.
+    pub organisation: String,
+    /// Whom to ask: an address of mail or of the web, or words.
+    pub contact: String,
+    /// The page they are made from; the gateway's own if not given.
+    pub template: Option<PathBuf>,
 }
 
 /// Where EVE lines go.
@@ -295,6 +310,8 @@ pub struct Listener {
     pub hold_bytes: u64,
     /// Of a longer one, the last so many bytes are always held (POP3, HTTP).
     pub tail_bytes: u64,
+    /// Of a stream that says little at a time, how long they are held (HTTP).
+    pub tail_time_max: Duration,
     /// The longest mail accepted; offered as SIZE.
     pub message_bytes_max: u64,
     /// Recipients in one mail.
@@ -313,6 +330,10 @@ pub struct Listener {
     pub trace_header: Switch,
     /// Whether CHUNKING is used towards a next hop that offers it.
     pub chunking: Switch,
+    /// The file of those who may use it, if it is not for everybody (HTTP).
+    pub users: Option<PathBuf>,
+    /// What clients are told that they give a name and password for (HTTP).
+    pub realm: String,
     /// The ports that CONNECT may lead to (HTTP).
     pub connect_ports: Vec<u16>,
     /// Whether TLS is intercepted (HTTP).
@@ -347,6 +368,7 @@ impl Listener {
             accept_proxy_from: Vec::new(),
             hold_bytes: 256 << 10,
             tail_bytes: 64 << 10,
+            tail_time_max: Duration::from_millis(250),
             message_bytes_max: 50 << 20,
             recipients_max: 1000,
             commands_max: 10_000,
@@ -356,6 +378,8 @@ impl Listener {
             plaintext_credentials_upstream: Switch::Off,
             trace_header: Switch::On,
             chunking: Switch::On,
+            users: None,
+            realm: String::from("Lockgate"),
             connect_ports: vec![443],
             intercept_tls: Switch::Off,
             upstream: None,

@@ -3,15 +3,19 @@
 
 use crate::drain::Drain;
 use crate::events::Events;
+use crate::http::bypass::Bypasses;
+use crate::http::page::{Template, TemplateError};
 use crate::interception::Interception;
 use crate::resolver::Resolver;
 use crate::settings::{Listener, NextHopTls, Settings, Switch, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
+use crate::users::{Users, UsersError};
 use arc_swap::ArcSwap;
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
 use rustls::{ClientConfig, ServerConfig};
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,17 +32,19 @@ pub struct Gate {
     pub next_hop_tls: Option<Arc<ClientConfig>>,
     /// What TLS is intercepted with, unless it is not.
     pub interception: Option<Arc<Interception>>,
+    /// Who may use it, if it is not for everybody.
+    pub users: Option<Arc<Users>>,
 }
 
 impl Gate {
     /// Loads what the settings name.
-    pub fn open(settings: Listener, interception: Option<&Arc<Interception>>) -> Result<Self, TlsError> {
+    pub fn open(settings: Listener, interception: Option<&Arc<Interception>>) -> Result<Self, OpenError> {
         let tls = match (&settings.tls, &settings.certificate) {
             (Tls::Off, _) => None,
             (_, Some(certificate)) => Some(tls::server_config(certificate)?),
             (_, None) => {
                 let reason = format!("listener {:?} has TLS on but no certificate", settings.name);
-                return Err(TlsError { path: PathBuf::new(), reason });
+                return Err(TlsError { path: PathBuf::new(), reason }.into());
             }
         };
         let roots = settings.next_hop_ca_file.as_deref();
@@ -50,7 +56,49 @@ impl Gate {
             }
         };
         let interception = interception.filter(|_| settings.intercept_tls == Switch::On).map(Arc::clone);
-        Ok(Self { settings, tls, next_hop_tls, interception })
+        let users = settings.users.as_deref().map(Users::read).transpose()?.map(Arc::new);
+        Ok(Self { settings, tls, next_hop_tls, interception, users })
+    }
+}
+
+/// Why what the settings name cannot be used: the file, and what is wrong with it.
+#[derive(Debug)]
+pub enum OpenError {
+    /// A certificate, a key or roots.
+    Tls(TlsError),
+    /// Users.
+    Users(UsersError),
+    /// The page that others are made from.
+    Template(TemplateError),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tls(error) => error.fmt(f),
+            Self::Users(error) => error.fmt(f),
+            Self::Template(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<TlsError> for OpenError {
+    fn from(error: TlsError) -> Self {
+        Self::Tls(error)
+    }
+}
+
+impl From<UsersError> for OpenError {
+    fn from(error: UsersError) -> Self {
+        Self::Users(error)
+    }
+}
+
+impl From<TemplateError> for OpenError {
+    fn from(error: TemplateError) -> Self {
+        Self::Template(error)
     }
 }
 
@@ -74,6 +122,10 @@ pub struct Shared {
     pub drain: Drain,
     /// What has happened so far.
     pub counts: Counts,
+    /// What the pages are made from that people get in place of others.
+    pub template: ArcSwap<Template>,
+    /// The ways past block pages that are open.
+    pub bypasses: Bypasses,
     /// Where events go.
     pub events: ArcSwap<Events>,
     ids: AtomicU64,
@@ -96,7 +148,8 @@ pub struct Counts {
 
 impl Shared {
     /// Opens every gate. Nothing listens yet.
-    pub fn new(settings: Settings, generation: Arc<Generation>) -> Result<Arc<Self>, TlsError> {
+    pub fn new(settings: Settings, generation: Arc<Generation>) -> Result<Arc<Self>, OpenError> {
+        let template = Template::read(settings.page.template.as_deref())?;
         let gates = open_gates(&settings)?;
         let pools = Pools {
             hold: Pool::new(settings.hold_pool_bytes),
@@ -112,6 +165,8 @@ impl Shared {
             resolver: Resolver::default(),
             drain: Drain::default(),
             counts: Counts::default(),
+            template: ArcSwap::from_pointee(template),
+            bypasses: Bypasses::default(),
             events: ArcSwap::from_pointee(Events::nowhere()),
             ids: AtomicU64::new(first_id()),
         }))
@@ -119,7 +174,8 @@ impl Shared {
 
     /// Takes new settings and a new generation for connections to come. On an error nothing has changed. What cannot
     /// change while running (addresses, threads, budgets) stays; the names of the listeners it concerns come back.
-    pub fn reload(&self, settings: Settings, generation: Arc<Generation>) -> Result<Vec<String>, TlsError> {
+    pub fn reload(&self, settings: Settings, generation: Arc<Generation>) -> Result<Vec<String>, OpenError> {
+        let template = Template::read(settings.page.template.as_deref())?;
         let mut wanted = open_gates(&settings)?;
         let mut gates = Vec::new();
         let mut unchanged = Vec::new();
@@ -138,6 +194,7 @@ impl Shared {
         }
         unchanged.extend(wanted.iter().map(|gate| gate.settings.name.clone()));
         self.gates.store(Arc::new(gates));
+        self.template.store(Arc::new(template));
         self.settings.store(Arc::new(settings));
         self.generation.store(generation);
         Ok(unchanged)
@@ -149,7 +206,7 @@ impl Shared {
     }
 }
 
-fn open_gates(settings: &Settings) -> Result<Vec<Arc<Gate>>, TlsError> {
+fn open_gates(settings: &Settings) -> Result<Vec<Arc<Gate>>, OpenError> {
     let is_wanted = settings.listeners.iter().any(|listener| listener.intercept_tls == Switch::On);
     let interception = match is_wanted {
         true => Some(Arc::new(Interception::open(&settings.interception, &settings.hostname)?)),

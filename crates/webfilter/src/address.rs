@@ -129,7 +129,7 @@ pub(crate) fn path_of(uri: &[u8]) -> Vec<u8> {
 }
 
 /// Percent escapes undone, once; what is no escape stays.
-fn unescaped(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unescaped(bytes: &[u8]) -> Cow<'_, [u8]> {
     if !bytes.contains(&b'%') {
         return Cow::Borrowed(bytes);
     }

@@ -1,12 +1,13 @@
 //! List files → [`Database`]. Rule: a line goes in whole or not at all, and what does not is reported.
 
-use crate::database::{Database, Hasher, List, Sort, Sorts};
+use crate::database::{Database, Files, Hasher, List, Sort, Sorts};
 use crate::filters::{Filter, Filters};
 use crate::hash::Key;
 use crate::moment::{Clock, TimeLimit};
 use crate::networks::{Listed, Networks};
 use crate::patterns::{self, Pattern, Patterns};
 use crate::report::Report;
+use crate::rewrites::{Rewrites, Rule};
 use crate::ruleset::kind::{Content, Rank};
 use crate::ruleset::lines::lines;
 use crate::ruleset::{self, Entry, Fault, Kind, Line, Scope};
@@ -23,6 +24,12 @@ pub struct Sources {
     sorts: Sorts,
     networks: Vec<Listed>,
     patterns: Vec<Pattern>,
+    headers: Vec<Pattern>,
+    user_agents: Vec<Pattern>,
+    no_searches: Vec<Pattern>,
+    clients: Vec<Listed>,
+    rules: Vec<Rule>,
+    files: Files,
     filters: Vec<Filter>,
     blankets: Vec<(Scope, ListId, u32)>,
     /// For each directory of a category, whether its `usage` says that it is good for allowing only.
@@ -57,16 +64,28 @@ impl Sources {
             sorts: Sorts::default(),
             networks: Vec::new(),
             patterns: Vec::new(),
+            headers: Vec::new(),
+            user_agents: Vec::new(),
+            no_searches: Vec::new(),
+            clients: Vec::new(),
+            rules: Vec::new(),
+            files: Files::default(),
             filters: Vec::new(),
             blankets: Vec::new(),
             usages: HashMap::new(),
         }
     }
 
+    /// Which types of files may be fetched at all.
+    pub fn set_files(&mut self, files: Files) {
+        self.files = files;
+    }
+
     /// Adds a file. Its name decides how its bytes are read, or else they do themselves. Answers with the lists that it
     /// includes.
     pub fn add(&mut self, file_name: &str, bytes: &[u8]) -> Vec<Include> {
-        match Kind::of_file(file_name).or_else(|| Kind::of_content(bytes)) {
+        let by_content = || Kind::idle(file_name).is_none().then(|| Kind::of_content(bytes)).flatten();
+        match Kind::of_file(file_name).or_else(by_content) {
             Some(kind) => self.read(file_name, kind, None, bytes),
             None => {
                 self.add_unknown(file_name);
@@ -77,7 +96,10 @@ impl Sources {
 
     /// A file that nothing can be made of; it is only named in the report.
     pub fn add_unknown(&mut self, file_name: &str) {
-        self.report.unknown.push(file_name.into());
+        match Kind::idle(file_name) {
+            Some(why) => self.report.idle.push((file_name.into(), why)),
+            None => self.report.unknown.push(file_name.into()),
+        }
     }
 
     /// Adds a file that a list includes: it is of that list's kind, and has its category where it names none.
@@ -122,14 +144,19 @@ impl Sources {
         let mut includes = Vec::new();
         let before = (count, self.report.failures.len());
         for (number, line) in lines(bytes) {
-            match line.and_then(|line| ruleset::parse(kind.content(), &line)) {
-                Ok(Line::Comment) => {}
-                Ok(Line::PassedOver) => count.passed_over += 1,
-                Ok(line) => match self.take(line, id, number, &mut includes) {
+            let said = line.and_then(|line| match ruleset::parse(kind.content(), &line) {
+                Ok(said) => Ok((line, said)),
+                Err(fault) => Err(fault),
+            });
+            match said {
+                Ok((_, Line::Comment)) => {}
+                Ok((_, Line::PassedOver)) => count.passed_over += 1,
+                Ok((text, said)) => match self.take(said, id, number, &mut includes) {
                     Ok(lines) => count.loaded += lines,
                     Err(Fault(reason)) => {
                         count.failed += 1;
-                        self.report.fail(&file, number, reason);
+                        let column = column_of_fault(kind.content(), &text);
+                        self.report.fail_at(&file, number, column, reason);
                     }
                 },
                 Err(Fault(reason)) => {
@@ -211,9 +238,14 @@ impl Sources {
             Entry::Network { first, last } => self.networks.push(Listed { first, last, list, line }),
             Entry::Blanket(scope) => self.blankets.push((scope, list, line)),
             Entry::Glob(glob) => self.filters.push(Filter { glob, list, line }),
-            Entry::Pattern(text) => {
-                patterns::check(&text).map_err(Fault)?;
-                self.patterns.push(Pattern { text, list, line });
+            Entry::Pattern(text) => push_pattern(&mut self.patterns, text, list, line)?,
+            Entry::Header(text) => push_pattern(&mut self.headers, text, list, line)?,
+            Entry::UserAgent(text) => push_pattern(&mut self.user_agents, text, list, line)?,
+            Entry::NoSearch(text) => push_pattern(&mut self.no_searches, text, list, line)?,
+            Entry::Words(words) => add(Sort::Words, &words),
+            Entry::Client { first, last } => self.clients.push(Listed { first, last, list, line }),
+            Entry::Replacement { purpose, expression, template } => {
+                self.rules.push(Rule::new(purpose, &expression, template, list, line).map_err(Fault)?);
             }
         }
         Ok(())
@@ -243,14 +275,10 @@ impl Sources {
                 list.rank = Rank::Grey;
             }
         }
-        let (patterns, left) = Patterns::new(self.patterns);
-        for Pattern { list, line, .. } in left {
-            if let Some(List { file, kind, .. }) = self.lists.get(usize::from(list)) {
-                let count = self.report.counts.entry(*kind).or_default();
-                (count.loaded, count.failed) = (count.loaded.saturating_sub(1), count.failed + 1);
-                self.report.fail(file, line, "the expression is too large beside the others".to_owned());
-            }
-        }
+        let patterns = self.patterns_of(|own| &mut own.patterns);
+        let headers = self.patterns_of(|own| &mut own.headers);
+        let user_agents = self.patterns_of(|own| &mut own.user_agents);
+        let no_searches = self.patterns_of(|own| &mut own.no_searches);
         let database = Database {
             hasher: self.hasher,
             lists: self.lists,
@@ -258,12 +286,53 @@ impl Sources {
             sorts: self.sorts,
             networks: Networks::new(self.networks),
             patterns,
+            headers,
+            user_agents,
+            no_searches,
+            clients: Networks::new(self.clients),
+            rewrites: Rewrites::new(self.rules),
+            files: self.files,
             filters: Filters::new(self.hasher.0, self.filters),
             blankets: self.blankets,
             clock,
         };
         (database, self.report)
     }
+
+    /// Expressions of one sort, all at once; those that find no room are reported.
+    fn patterns_of(&mut self, which: fn(&mut Self) -> &mut Vec<Pattern>) -> Patterns {
+        let (patterns, left) = Patterns::new(std::mem::take(which(self)));
+        for Pattern { list, line, .. } in left {
+            if let Some(List { file, kind, .. }) = self.lists.get(usize::from(list)) {
+                let count = self.report.counts.entry(*kind).or_default();
+                (count.loaded, count.failed) = (count.loaded.saturating_sub(1), count.failed + 1);
+                self.report.fail(file, line, "the expression is too large beside the others".to_owned());
+            }
+        }
+        patterns
+    }
+}
+
+fn push_pattern(to: &mut Vec<Pattern>, text: String, list: ListId, line: u32) -> Result<(), Fault> {
+    patterns::check(&text).map_err(Fault)?;
+    to.push(Pattern { text, list, line });
+    Ok(())
+}
+
+/// Where in a line its expression has its fault, from 1.
+fn column_of_fault(content: Content, line: &str) -> Option<u32> {
+    let (before, expression) = match content {
+        Content::Replacements(_) => {
+            let (expression, _) = ruleset::replacement::parse(line).ok()?;
+            (line.chars().take_while(|c| *c != '"').count() + 1, expression)
+        }
+        Content::NoSearches => (usize::from(line.starts_with('"')), ruleset::replacement::unquoted(line)),
+        Content::Patterns | Content::Headers | Content::UserAgents => {
+            (0, ruleset::lines::without_spaced_comment(line))
+        }
+        _ => return None,
+    };
+    u32::try_from(before + patterns::fault_offset(expression)? + 1).ok()
 }
 
 /// The category that a file's place tells: the directory of `domains`, `urls` and `expressions`.

@@ -8,6 +8,7 @@ use crate::hash::Key;
 use crate::moment::{Clock, Moment, TimeLimit};
 use crate::networks::Networks;
 use crate::patterns::Patterns;
+use crate::rewrites::Rewrites;
 use crate::ruleset::kind::Rank;
 use crate::ruleset::site::EXTENSION_BYTES_MAX;
 use crate::ruleset::{Kind, Scope};
@@ -25,6 +26,15 @@ pub struct Database {
     pub(crate) sorts: Sorts,
     pub(crate) networks: Networks,
     pub(crate) patterns: Patterns,
+    /// For the lines of a header.
+    pub(crate) headers: Patterns,
+    pub(crate) user_agents: Patterns,
+    /// Addresses whose words are not looked at.
+    pub(crate) no_searches: Patterns,
+    /// Who asks.
+    pub(crate) clients: Networks,
+    pub(crate) rewrites: Rewrites,
+    pub(crate) files: Files,
     pub(crate) filters: Filters,
     pub(crate) blankets: Vec<(Scope, ListId, u32)>,
     pub(crate) clock: Clock,
@@ -41,6 +51,16 @@ pub(crate) struct List {
     pub times: Vec<TimeLimit>,
 }
 
+/// Which types of files may be fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Files {
+    /// All but those that a list bans.
+    #[default]
+    AllButBanned,
+    /// None but those that a list excepts (e2guardian's `blockdownloads`).
+    OnlyExcepted,
+}
+
 /// What a hash in the table is of. Hashes of two sorts do not meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -55,6 +75,8 @@ pub(crate) enum Sort {
     Top,
     Extension,
     MediaType,
+    /// Words that are looked for.
+    Words,
 }
 
 /// Which sorts are listed at all: what is not need not be looked up.
@@ -66,7 +88,7 @@ impl Sorts {
         Self(self.0 | 1 << sort as u8)
     }
 
-    fn has(self, sort: Sort) -> bool {
+    pub fn has(self, sort: Sort) -> bool {
         self.0 & (1 << sort as u8) != 0
     }
 }
@@ -96,7 +118,7 @@ impl Hasher {
 
 /// How closely a line says what it lists: of two of one rank, the closer one decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Closeness {
+pub(crate) enum Closeness {
     Blanket,
     Top,
     Pattern,
@@ -107,38 +129,14 @@ enum Closeness {
 }
 
 /// A line that has the request.
-struct Match<'a> {
-    list: ListId,
-    line: u32,
-    closeness: Closeness,
-    pattern: Cow<'a, [u8]>,
+pub(crate) struct Match<'a> {
+    pub list: ListId,
+    pub line: u32,
+    pub closeness: Closeness,
+    pub pattern: Cow<'a, [u8]>,
 }
 
 impl Database {
-    /// What the lists say of a URL at a time.
-    pub fn decide(&self, address: &Address, now: Moment) -> Decision {
-        let mut matches = Vec::new();
-        self.find_sites(address, &mut matches);
-        self.find_others(address, &mut matches);
-        let is_fetched_freely = self.is_fetched_freely(&matches, now);
-        if !is_fetched_freely {
-            self.find_extension(address, &mut matches);
-        }
-        self.decision(matches, now)
-    }
-
-    /// What the lists say of a media type that the URL turns out to be of.
-    pub fn decide_type(&self, address: &Address, media_type: &str, now: Moment) -> Decision {
-        let mut found = Vec::new();
-        self.find(Sort::MediaType, media_type.as_bytes(), Closeness::Name, &mut found);
-        if found.is_empty() {
-            return Decision::default();
-        }
-        let mut matches = Vec::new();
-        self.find_sites(address, &mut matches);
-        if self.is_fetched_freely(&matches, now) { Decision::default() } else { self.decision(found, now) }
-    }
-
     /// What time it is, by the clock that the database was compiled with.
     pub fn now(&self) -> Moment {
         let is_asked_for = self.lists.iter().any(|list| !list.times.is_empty());
@@ -169,7 +167,7 @@ impl Database {
     }
 
     /// The host and all above it, and the paths below each.
-    fn find_sites<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
+    pub(crate) fn find_sites<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         let bare = std::iter::once(&*address.host).filter(|host| address.ip.is_some() || !host.contains('.'));
         for site in address.sites().chain(bare).filter(|_| self.sorts.has(Sort::Site)) {
             let hash = self.hasher.of(Sort::Site, site.as_bytes());
@@ -208,7 +206,7 @@ impl Database {
     }
 
     /// What is not about names: top-level domains, expressions, blankets.
-    fn find_others<'a>(&'a self, address: &'a Address, out: &mut Vec<Match<'a>>) {
+    pub(crate) fn find_others<'a>(&'a self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         if let Some(top) = address.top() {
             self.find(Sort::Top, top.as_bytes(), Closeness::Top, out);
         }
@@ -217,7 +215,9 @@ impl Database {
             let pattern: &[u8] = match scope {
                 Scope::All => b"**",
                 Scope::Addresses if address.ip.is_some() => b"*ip",
-                Scope::Addresses => continue,
+                Scope::Encrypted if address.scheme == "https" => b"**s",
+                Scope::EncryptedAddresses if address.scheme == "https" && address.ip.is_some() => b"*ips",
+                Scope::Addresses | Scope::Encrypted | Scope::EncryptedAddresses => continue,
             };
             let (list, line) = (*list, *line);
             out.push(Match { list, line, closeness: Closeness::Blanket, pattern: pattern.into() });
@@ -256,7 +256,7 @@ impl Database {
         }
     }
 
-    fn find_extension<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
+    pub(crate) fn find_extension<'a>(&self, address: &'a Address, out: &mut Vec<Match<'a>>) {
         let name = address.file_name();
         // Longer ends are not listed.
         let near = name.get(name.len().saturating_sub(EXTENSION_BYTES_MAX)..).unwrap_or_default();
@@ -266,36 +266,43 @@ impl Database {
         }
     }
 
-    fn find<'a>(&self, sort: Sort, name: &'a [u8], closeness: Closeness, out: &mut Vec<Match<'a>>) {
+    pub(crate) fn find<'a>(
+        &self,
+        sort: Sort,
+        name: &'a [u8],
+        closeness: Closeness,
+        out: &mut Vec<Match<'a>>,
+    ) {
         if self.sorts.has(sort) {
             let entries = self.table.find(self.hasher.of(sort, name));
             out.extend(entries.map(|entry| Match::new(entry, closeness, name.into())));
         }
     }
 
-    fn list(&self, id: ListId, now: Moment) -> Option<&List> {
+    pub(crate) fn list(&self, id: ListId, now: Moment) -> Option<&List> {
         self.lists.get(usize::from(id)).filter(|list| all_hold(&list.times, now))
     }
 
     /// Whether a list says that files may be fetched from there whatever they are.
-    fn is_fetched_freely(&self, matches: &[Match<'_>], now: Moment) -> bool {
+    pub(crate) fn is_fetched_freely(&self, matches: &[Match<'_>], now: Moment) -> bool {
         let ranks = matches.iter().filter_map(|found| self.list(found.list, now)).map(|list| list.rank);
         ranks.into_iter().any(|rank| rank == Rank::FilesAllowed)
     }
 
     /// The weightiest line decides.
-    fn decision(&self, matches: Vec<Match<'_>>, now: Moment) -> Decision {
+    pub(crate) fn decision(&self, matches: Vec<Match<'_>>, now: Moment) -> Decision {
         let mut ranked: Vec<_> = matches
             .into_iter()
             .filter_map(|found| Some((self.list(found.list, now)?, found)))
-            .filter(|(list, _)| !matches!(list.rank, Rank::FilesAllowed | Rank::FileAllowed))
+            .filter(|(list, _)| !matches!(list.rank, Rank::FilesAllowed | Rank::FileAllowed | Rank::Nothing))
             .collect();
         ranked.sort_by_key(|(list, found)| {
             (list.rank, std::cmp::Reverse(found.closeness), found.list, found.line)
         });
-        // Grey is only about sites: a type of file is banned there, too.
-        let banned_file = ranked.iter().position(|(list, _)| list.rank == Rank::FileBanned);
-        if let (Some((first, _)), Some(at)) = (ranked.first(), banned_file)
+        // Grey is only about sites: words and types of files are banned there, too.
+        let mut also = [Rank::SearchException, Rank::SearchBanned, Rank::FileBanned].into_iter();
+        let also = also.find_map(|rank| ranked.iter().position(|(list, _)| list.rank == rank));
+        if let (Some((first, _)), Some(at)) = (ranked.first(), also)
             && outcome_of(first.rank) == Outcome::Grey
         {
             ranked[..=at].rotate_right(1);
@@ -330,13 +337,23 @@ impl<'a> Match<'a> {
 
 fn outcome_of(rank: Rank) -> Outcome {
     match rank {
-        Rank::LocalException | Rank::Exception => Outcome::Exception,
+        Rank::ClientException
+        | Rank::LocalException
+        | Rank::Exception
+        | Rank::RefererException
+        | Rank::SemiException
+        | Rank::SearchException => Outcome::Exception,
         // What a list of filters excepts is excepted from filters; other lists' authors did not say so.
         Rank::LocalGrey | Rank::Grey | Rank::FilterException => Outcome::Grey,
-        Rank::LocalBanned | Rank::Banned | Rank::ImportantFilter | Rank::Filter | Rank::FileBanned => {
-            Outcome::Banned
-        }
-        Rank::FilesAllowed | Rank::FileAllowed => Outcome::NotListed,
+        Rank::ClientBanned
+        | Rank::LocalSearchBanned
+        | Rank::LocalBanned
+        | Rank::Banned
+        | Rank::ImportantFilter
+        | Rank::Filter
+        | Rank::SearchBanned
+        | Rank::FileBanned => Outcome::Banned,
+        Rank::FilesAllowed | Rank::FileAllowed | Rank::Nothing => Outcome::NotListed,
     }
 }
 
@@ -346,7 +363,12 @@ impl lockgate_model::Database for Database {
     }
 
     fn wants(&self) -> BufferSet {
-        BufferSet::EMPTY.with(Buffer::HttpHost).with(Buffer::HttpUri).with(Buffer::HttpContentType)
+        let wants = BufferSet::EMPTY
+            .with(Buffer::HttpMethod)
+            .with(Buffer::HttpHost)
+            .with(Buffer::HttpUri)
+            .with(Buffer::HttpContentType);
+        if self.looks_at_headers() { wants.with(Buffer::HttpHeader) } else { wants }
     }
 
     fn open_flow(self: Arc<Self>, flow: &Flow) -> Box<dyn FlowState> {

@@ -47,7 +47,11 @@ pub struct Listing {
 impl Listing {
     /// `FILE:LINE`, the file without the directories that do not tell it from others.
     pub fn rule(&self) -> String {
-        format!("{}:{}", short(&self.file), self.line)
+        match self.line {
+            // A rule of the configuration, not of a list.
+            0 => short(&self.file).to_owned(),
+            line => format!("{}:{line}", short(&self.file)),
+        }
     }
 }
 

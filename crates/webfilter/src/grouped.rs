@@ -2,7 +2,9 @@
 //! opens.
 
 use crate::database::Database;
-use lockgate_model::{BufferSet, Database as Engines, Engine, Flow, FlowState, Scanner, Transaction};
+use lockgate_model::{
+    BufferSet, Database as Engines, Engine, Flow, FlowState, Rewriter, Scanner, Transaction,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -48,6 +50,11 @@ impl Engines for Grouped {
 
     fn wants(&self) -> BufferSet {
         self.databases.iter().fold(BufferSet::EMPTY, |all, database| all.and(database.wants()))
+    }
+
+    fn rewriter(&self, group: &str) -> Option<Arc<dyn Rewriter>> {
+        let database = self.of(group);
+        database.rewrites_anything().then(|| Arc::clone(database) as Arc<dyn Rewriter>)
     }
 
     fn open_flow(self: Arc<Self>, flow: &Flow) -> Box<dyn FlowState> {

@@ -25,6 +25,7 @@
 //! 2⁶⁴ / names look-ups, and nobody who has not the key can look for such a name (see `table`).
 
 mod address;
+mod asking;
 mod compiler;
 mod database;
 mod decision;
@@ -35,6 +36,11 @@ mod moment;
 mod networks;
 mod patterns;
 mod report;
+mod request;
+mod rewriter;
+mod rewrites;
+#[cfg(test)]
+mod rules_tests;
 mod ruleset;
 mod scanner;
 #[cfg(test)]
@@ -43,12 +49,13 @@ mod table;
 
 pub use address::Address;
 pub use compiler::{Include, Sources};
-pub use database::Database;
+pub use database::{Database, Files};
 pub use decision::{Decision, Listing, Outcome};
 pub use grouped::Grouped;
 pub use hash::Key;
 pub use moment::{Clock, Moment};
 pub use report::{Count, FAILURES_MAX, Failure, Report};
+pub use request::Request;
 pub use ruleset::Kind;
 
 #[cfg(test)]

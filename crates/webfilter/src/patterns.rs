@@ -2,7 +2,7 @@
 //! what cannot be had so is reported.
 
 use crate::table::ListId;
-use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// How large one expression may become.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
@@ -31,9 +31,14 @@ pub(crate) struct Patterns {
 
 /// Whether an expression can be had, and if not, why.
 pub(crate) fn check(text: &str) -> Result<(), String> {
+    compile(text).map(|_| ())
+}
+
+/// One expression by itself.
+pub(crate) fn compile(text: &str) -> Result<Regex, String> {
     let built =
         RegexBuilder::new(text).case_insensitive(true).unicode(false).size_limit(PATTERN_BYTES_MAX).build();
-    built.map(|_| ()).map_err(|error| match error {
+    built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {
             "the expression is too large: make its repetitions smaller".to_owned()
         }
@@ -45,6 +50,17 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         }
     })
 }
+
+/// How far into an expression its fault is, in characters.
+pub(crate) fn fault_offset(text: &str) -> Option<usize> {
+    let error = Regex::new(text).err()?.to_string();
+    let is_mark = |line: &&str| line.contains('^') && line.chars().all(|c| matches!(c, ' ' | '^'));
+    // The library shows it below the expression, which it moves to the right.
+    error.lines().find(is_mark)?.find('^')?.checked_sub(INDENTED)
+}
+
+/// How far the library moves the expression that it shows.
+const INDENTED: usize = 4;
 
 impl Patterns {
     /// Compiles expressions that have been checked. Those that find no room in a set are handed back.
@@ -119,6 +135,9 @@ mod tests {
         ] {
             let reason = check(text).unwrap_err();
             assert!(reason.contains(words), "{text}: {reason}");
+        }
+        for (text, offset) in [("a(?=b)", Some(1)), (r"(a)\1", Some(3)), ("x", None)] {
+            assert_eq!(fault_offset(text), offset, "{text}");
         }
     }
 }

@@ -23,13 +23,19 @@ pub struct Failure {
     pub file: Arc<str>,
     /// The line, from 1; 0 for the file as a whole.
     pub line: u32,
+    /// The character in the line, from 1, where that is known.
+    pub column: Option<u32>,
     /// What is wrong, and what to do.
     pub reason: String,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.reason)
+        write!(f, "{}:{}: ", self.file, self.line)?;
+        if let Some(column) = self.column {
+            write!(f, "column {column}: ")?;
+        }
+        f.write_str(&self.reason)
     }
 }
 
@@ -44,6 +50,8 @@ pub struct Report {
     pub useless: Vec<Failure>,
     /// Files of kinds that are not understood.
     pub unknown: Vec<Arc<str>>,
+    /// Lists that decide nothing here, and why.
+    pub idle: Vec<(Arc<str>, &'static str)>,
 }
 
 /// How many failures are listed.
@@ -72,11 +80,16 @@ impl Report {
         self.failures.extend(other.failures.into_iter().take(room));
         self.useless.extend(other.useless);
         self.unknown.extend(other.unknown);
+        self.idle.extend(other.idle);
     }
 
     pub(crate) fn fail(&mut self, file: &Arc<str>, line: u32, reason: String) {
+        self.fail_at(file, line, None, reason);
+    }
+
+    pub(crate) fn fail_at(&mut self, file: &Arc<str>, line: u32, column: Option<u32>, reason: String) {
         if self.failures.len() < FAILURES_MAX {
-            self.failures.push(Failure { file: Arc::clone(file), line, reason });
+            self.failures.push(Failure { file: Arc::clone(file), line, column, reason });
         }
     }
 }

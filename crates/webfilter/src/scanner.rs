@@ -3,23 +3,30 @@
 use crate::address::{Address, HOST_BYTES_MAX, URI_BYTES_MAX};
 use crate::database::Database;
 use crate::decision::{Decision, Outcome};
+use crate::request::{HEADER_BYTES_MAX, Request};
 use lockgate_model::{
     Buffer, Class, Flow, FlowState, Hit, Part, PartId, Scanner, Security, Sink, Transaction, Want,
 };
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The longest media type that is looked up.
 const TYPE_BYTES_MAX: usize = 256;
 
+/// The longest method that is told from others.
+const METHOD_BYTES_MAX: usize = 64;
+
 /// One connection: lists keep nothing between transactions.
 pub(crate) struct Connection {
     database: Arc<Database>,
     scheme: &'static str,
+    client: IpAddr,
 }
 
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
-        Self { database, scheme: if flow.security == Security::Tls { "https" } else { "http" } }
+        let scheme = if flow.security == Security::Tls { "https" } else { "http" };
+        Self { database, scheme, client: flow.client.ip() }
     }
 }
 
@@ -28,6 +35,9 @@ impl FlowState for Connection {
         Box::new(Transmission {
             database: Arc::clone(&self.database),
             scheme: self.scheme,
+            client: self.client,
+            method: Vec::new(),
+            header: Vec::new(),
             host: Vec::new(),
             uri: Vec::new(),
             media_type: Vec::new(),
@@ -41,6 +51,9 @@ impl FlowState for Connection {
 struct Transmission {
     database: Arc<Database>,
     scheme: &'static str,
+    client: IpAddr,
+    method: Vec<u8>,
+    header: Vec<u8>,
     host: Vec<u8>,
     uri: Vec<u8>,
     media_type: Vec<u8>,
@@ -72,6 +85,8 @@ impl Scanner for Transmission {
 
     fn push(&mut self, _part: PartId, buffer: Buffer, chunk: &[u8], _sink: &mut dyn Sink) -> Want {
         match buffer {
+            Buffer::HttpMethod => gather(&mut self.method, chunk, METHOD_BYTES_MAX),
+            Buffer::HttpHeader => gather(&mut self.header, chunk, HEADER_BYTES_MAX),
             Buffer::HttpHost => gather(&mut self.host, chunk, HOST_BYTES_MAX),
             Buffer::HttpUri => gather(&mut self.uri, chunk, URI_BYTES_MAX),
             Buffer::HttpContentType => gather(&mut self.media_type, chunk, TYPE_BYTES_MAX),
@@ -82,11 +97,16 @@ impl Scanner for Transmission {
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         match buffer {
             Buffer::HttpUri => {
-                let address = Address::new(self.scheme, &self.host, &std::mem::take(&mut self.uri));
-                let decision = self.database.decide(&address, self.database.now());
+                let is_tunnel = self.method == b"CONNECT";
+                let scheme = if is_tunnel { "https" } else { self.scheme };
+                let request = Request::new(scheme, &self.host, &std::mem::take(&mut self.uri))
+                    .with_header(&std::mem::take(&mut self.header))
+                    .through_tunnel(is_tunnel)
+                    .by(self.client);
+                let decision = self.database.judge(&request, self.database.now());
                 self.outcome = decision.outcome;
                 self.report(&decision, part, buffer, sink);
-                self.address = Some(address);
+                self.address = Some(request.address);
             }
             Buffer::HttpContentType if self.outcome != Outcome::Exception => {
                 let media_type = std::mem::take(&mut self.media_type);

@@ -3,9 +3,9 @@
 use crate::{Address, Database, Key, Moment, Outcome, Report, Sources};
 use std::sync::Arc;
 
-const MONDAY_NOON: Moment = Moment { weekday: 0, minute: 12 * 60 };
+pub(crate) const MONDAY_NOON: Moment = Moment { weekday: 0, minute: 12 * 60 };
 
-fn compile(files: &[(&str, &str)]) -> (Database, Report) {
+pub(crate) fn compile(files: &[(&str, &str)]) -> (Database, Report) {
     let mut sources = Sources::new(Key(1, 2));
     let is_included = |name: &str| files.iter().any(|(_, text)| text.contains(&format!("<{name}>")));
     for (name, text) in files.iter().filter(|(name, _)| !is_included(name)) {
@@ -222,7 +222,7 @@ fn a_list_holds_at_its_time() {
 #[test]
 fn what_is_not_understood_is_reported_with_its_line() {
     let (_, report) = compile(&[
-        ("bannedsitelist", "good.example\na b\n**s\n#time: soon\n"),
+        ("bannedsitelist", "good.example\na b\n<x>\n#time: soon\n"),
         ("bannedregexpurllist", "(?=x)\n(open\n(fine)\n"),
         ("README", "Nothing to see."),
     ]);

@@ -19,7 +19,7 @@ pub fn describe(config: &Config) -> String {
     for group in config.policy.groups() {
         out.push_str(&group_text(group));
     }
-    let events = match &config.settings.events {
+    let events = match &config.settings.events.eve {
         EventsTo::Nowhere => "not written; set eve in [events]".to_owned(),
         EventsTo::Stderr => "standard error".to_owned(),
         EventsTo::File(path) => path.display().to_string(),

@@ -3,7 +3,7 @@
 
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Info, Section, key};
-use crate::config::{keys_interception, keys_listen, keys_policy, keys_webfilter};
+use crate::config::{keys_interception, keys_listen, keys_page, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
 
 /// `[gateway]`: the process.
@@ -69,12 +69,21 @@ pub const EVENTS: Section<Draft> = Section {
             "",
             "Where events are written as EVE JSON, one a line; the file is opened anew on SIGHUP. Without it, none are.",
             |d, v| {
-                d.settings.events = match v.text()? {
+                d.settings.events.eve = match v.text()? {
                     "stderr" => EventsTo::Stderr,
                     _ => EventsTo::File(v.path()?),
                 };
                 Ok(())
             },
+        ),
+        key(
+            "squid_access_log",
+            "path",
+            "",
+            "Where a line for each web exchange is written as Squid's native `access.log` has it: time, milliseconds, \
+             client, `TCP_MISS/200`, bytes of content, method, URL, user, `HIER_DIRECT/` and server, type. The file is \
+             opened anew on SIGHUP.",
+            |d, v| v.path().map(|path| d.settings.events.access = EventsTo::File(path)),
         ),
         key(
             "waiting_max",
@@ -205,6 +214,7 @@ pub fn shown() -> Vec<Shown> {
             about: keys_policy::ABOUT_GROUP,
             rows: rows(&keys_policy::GROUP),
         },
+        Shown { heading: "[page]", about: keys_page::ABOUT, rows: rows(&keys_page::PAGE) },
         Shown {
             heading: "[limits]",
             about: "What content may cost; over a limit it is `Incomplete`, and policy decides.",

@@ -170,6 +170,14 @@ const KEYS: &[Key<ListenDraft>] = &[
         |d, v| v.bytes().map(|n| d.listener.tail_bytes = n),
     ),
     key(
+        "tail_time_max",
+        "time",
+        "\"250 ms\"",
+        "Of a stream that says little at a time (`text/event-stream`, gRPC, WebSocket), they are held for so long at most: \
+         what was scanned until then leaves (http).",
+        |d, v| v.duration().map(|time| d.listener.tail_time_max = time),
+    ),
+    key(
         "message_bytes_max",
         "size",
         "\"50 MiB\"",
@@ -219,6 +227,29 @@ const KEYS: &[Key<ListenDraft>] = &[
         "true",
         "Whether CHUNKING is used towards a next hop that offers it: then a rejected mail costs no connection.",
         |d, v| v.switch().map(|switch| d.listener.chunking = switch),
+    ),
+    key(
+        "users",
+        "path",
+        "",
+        "Who may use the proxy (http): a file of `NAME:HASH` as `htpasswd -B` writes it, read anew on SIGHUP. Clients are \
+         asked for a name and password (407, Basic); intercepted ones, which know of no proxy, are not. Without it, \
+         everybody may.",
+        |d, v| v.path().map(|path| d.listener.users = Some(path)),
+    ),
+    key(
+        "realm",
+        "name",
+        "\"Lockgate\"",
+        "What clients are told that they give a name and password for (http).",
+        |d, v| {
+            let realm = v.name()?;
+            if realm.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
+                return Err("quotes, backslashes and control characters cannot be sent in it".to_owned());
+            }
+            d.listener.realm = realm;
+            Ok(())
+        },
     ),
     key(
         "connect_ports",

@@ -47,6 +47,15 @@ const BANNED_TYPES: Key<GroupDraft> = key(
     "The same for types, detected by content and not by name: `pe`, `elf`, `script`, `rar` …",
     |d, v| d.ban_types(v),
 );
+const BYPASS: Key<GroupDraft> = key(
+    "bypass",
+    "time",
+    "",
+    "How long a page that lists ban can be had all the same (http): the block page has a link for it, for that client, user \
+     and host alone, and an event says that it was followed. What else is found is judged as ever. Without it, there is \
+     no link.",
+    |d, v| v.duration().map(|time| d.group.bypass = Some(time)),
+);
 const TAG_WHEN_STREAMED: Key<GroupDraft> = key(
     "tag_when_streamed",
     "\"pass\", \"defer\" or \"reject\"",
@@ -69,6 +78,7 @@ const POLICY_KEYS: &[Key<GroupDraft>] = &[
     ),
     BANNED_NAMES,
     BANNED_TYPES,
+    BYPASS,
     TAG_WHEN_STREAMED,
 ];
 
@@ -105,6 +115,7 @@ const GROUP_KEYS: &[Key<GroupDraft>] = &[
     ),
     BANNED_NAMES,
     BANNED_TYPES,
+    BYPASS,
     TAG_WHEN_STREAMED,
 ];
 

@@ -8,6 +8,7 @@ mod draft;
 mod keys;
 mod keys_interception;
 mod keys_listen;
+mod keys_page;
 mod keys_policy;
 mod keys_webfilter;
 mod problem;
@@ -144,6 +145,7 @@ impl<'a> Reading<'a> {
                 "antivirus" => self.section(&keys::ANTIVIRUS, value),
                 "limits" => self.section(&keys::LIMITS, value),
                 "events" => self.section(&keys::EVENTS, value),
+                "page" => self.section(&keys_page::PAGE, value),
                 "listen" => self.each(value, "listen", Self::listener),
                 "policy" => self.policy(value),
                 "tls_interception" => self.section(&keys_interception::INTERCEPTION, value),
@@ -160,6 +162,7 @@ impl<'a> Reading<'a> {
                         "webfilter",
                         "tls_interception",
                         "policy",
+                        "page",
                         "limits",
                         "events",
                     ];
@@ -367,6 +370,11 @@ fn wrong_with(draft: &ListenDraft) -> Vec<String> {
             "listen: where does mail go on to? Add next_hop = \"HOST:PORT\", \"original\" or \"maildir:PATH\"",
         );
     }
+    if listener.users.is_some() && listener.protocol != Speaks::Http {
+        wrong.push(
+            "listen: users are for http: mail clients give their names to the next hop, take users out",
+        );
+    }
     match &listener.next_hop {
         NextHop::Maildir(_) if listener.protocol == Speaks::Pop3 => {
             wrong.push("listen: only smtp delivers into a maildir: give pop3 a server as next_hop");
@@ -400,6 +408,11 @@ fn wrong_with_web(draft: &ListenDraft) -> Vec<&'static str> {
     }
     if matches!(draft.listener.tls, Tls::Offered | Tls::Required) {
         wrong.push("listen: http has no STARTTLS: set tls = \"implicit\" for a proxy under TLS, or \"off\"");
+    }
+    if draft.listener.users.is_some() && draft.listener.intercept == Intercept::Tproxy {
+        wrong.push(
+            "listen: whom tproxy intercepts knows of no proxy and is never asked who he is: take users out, or give clients a listener of their own",
+        );
     }
     wrong
 }

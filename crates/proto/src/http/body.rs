@@ -2,7 +2,7 @@
 
 use super::fields::{Folds, field_line};
 use super::framing::hexadecimal;
-use super::lines::{Line, Lines};
+use super::lines::{BareLf, Line, Lines};
 use super::refusal::Oddities;
 use super::{Fields, Framing, Limits, Refusal};
 
@@ -113,7 +113,7 @@ impl Body {
                 }
                 Chunk::Size | Chunk::Trailers { .. } => {
                     let (bytes_max, too_long) = chunk.line_limit(limits);
-                    let (length, line) = lines.step(rest, bytes_max, too_long, oddities)?;
+                    let (length, line) = lines.step(rest, bytes_max, too_long, BareLf::Refused, oddities)?;
                     used += length;
                     let Some(line) = line else { return Ok((used, Piece::NeedInput)) };
                     if let Some(piece) = self.line(&line, limits, oddities)? {
@@ -185,10 +185,12 @@ fn content<'a>(input: &'a [u8], bytes_left: &mut u64) -> (usize, Piece<'a>) {
     (length, Piece::Content(input.get(..length).unwrap_or_default()))
 }
 
-/// A chunk's size (RFC 9112 section 7.1): digits, then nothing or an extension, which says nothing to anybody.
+/// A chunk's size (RFC 9112 section 7.1): digits, then nothing or an extension, which says nothing to anybody. Blanks may
+/// stand before the extension, and some programs pad the digits with them: all peers read the digits before them.
 fn size(line: &[u8]) -> Option<u64> {
-    let digits = line.split(|byte| *byte == b';').next()?;
-    hexadecimal(digits)
+    let padded = line.split(|byte| *byte == b';').next()?;
+    let blanks = padded.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    hexadecimal(padded.get(..padded.len() - blanks)?)
 }
 
 fn allowed(mut trailers: Fields) -> Fields {

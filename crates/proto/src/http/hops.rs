@@ -21,14 +21,11 @@ const OF_ONE_HOP: &[&str] = &[
 /// Content-Length stays, and says nothing: [`write_request`](super::write_request) and
 /// [`write_response`](super::write_response) make their own. Who upgrades puts Connection and Upgrade back.
 pub fn strip_hop_by_hop(fields: &mut Fields) {
-    let named: Vec<Vec<u8>> = fields
-        .list("connection")
-        .filter(|name| !name.is_empty() && !is_for_all(name))
-        .map(<[u8]>::to_ascii_lowercase)
-        .collect();
+    let is_named = |name: &&[u8]| !name.is_empty() && !is_for_all(name);
+    let named: Vec<Vec<u8>> = fields.list("connection").filter(is_named).map(<[u8]>::to_vec).collect();
     fields.retain(|name| {
-        let name = name.to_ascii_lowercase();
-        !OF_ONE_HOP.iter().any(|hop| name == hop.as_bytes()) && !named.contains(&name)
+        !OF_ONE_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop.as_bytes()))
+            && !named.iter().any(|named| name.eq_ignore_ascii_case(named))
     });
 }
 

@@ -1,4 +1,5 @@
-//! Lines of a head and of a chunked body. Rule: a line ends with CR LF, is bounded, and is copied only when it came cut.
+//! Lines of a head and of a chunked body. Rule: a line ends where all see its end, is bounded, and is copied only when it
+//! came cut.
 
 use super::Refusal;
 use super::refusal::Oddities;
@@ -10,6 +11,15 @@ pub(crate) struct Lines {
     begun: Vec<u8>,
     /// Bytes of it that have come; more than are kept where it is too long.
     bytes: usize,
+}
+
+/// What becomes of a line that ends with LF alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BareLf {
+    /// Refused: what one program reads as two lines is one for another.
+    Refused,
+    /// A line all the same, and noted (RFC 9112 section 2.2): whoever reads on reads lines that we have ended.
+    Noted,
 }
 
 /// A line without its end, and the bytes that it took with it.
@@ -32,6 +42,7 @@ impl Lines {
         input: &'a [u8],
         bytes_max: usize,
         too_long: Refusal,
+        bare_lf: BareLf,
         oddities: &mut Oddities,
     ) -> Result<(usize, Option<Line<'a>>), Refusal> {
         let end = memchr::memchr(b'\n', input).map(|at| at + 1);
@@ -54,15 +65,22 @@ impl Lines {
             self.begun.extend_from_slice(kept);
             Cow::Owned(std::mem::take(&mut self.begun))
         };
-        Ok((consumed, Some(Line { text: without_end(text, oddities)?, bytes })))
+        Ok((consumed, Some(Line { text: without_end(text, bare_lf, oddities)?, bytes })))
     }
 }
 
-fn without_end<'a>(mut line: Cow<'a, [u8]>, oddities: &mut Oddities) -> Result<Cow<'a, [u8]>, Refusal> {
+fn without_end<'a>(
+    mut line: Cow<'a, [u8]>,
+    bare_lf: BareLf,
+    oddities: &mut Oddities,
+) -> Result<Cow<'a, [u8]>, Refusal> {
     let length = match line.as_ref() {
         [text @ .., b'\r', b'\n'] => text.len(),
         [text @ .., b'\n'] => {
-            oddities.met(Refusal::BareLf)?;
+            match bare_lf {
+                BareLf::Refused => oddities.met(Refusal::BareLf)?,
+                BareLf::Noted => oddities.note(Refusal::BareLf),
+            }
             text.len()
         }
         // What is left of a line that is too long.

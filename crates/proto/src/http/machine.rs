@@ -2,7 +2,7 @@
 
 use super::body::{Body, Piece};
 use super::fields::{Folds, field_line};
-use super::lines::Lines;
+use super::lines::{BareLf, Lines};
 use super::refusal::Oddities;
 use super::{Disposition, Fields, Frame, Framing, Limits, Refusal, Step};
 
@@ -17,6 +17,8 @@ pub(crate) trait Kind {
     type Head;
     /// What becomes of folded fields.
     const FOLDS: Folds;
+    /// What becomes of a line of a head that ends with LF alone.
+    const BARE_LF: BareLf;
 
     /// Whether a start line may begin so.
     fn begins_with(&self, byte: u8) -> bool;
@@ -139,7 +141,8 @@ impl<K: Kind> Machine<K> {
             };
             let rest = input.get(consumed..).unwrap_or_default();
             self.first_byte(rest)?;
-            let (length, line) = self.lines.step(rest, bytes_max, too_long, &mut self.oddities)?;
+            let (length, line) =
+                self.lines.step(rest, bytes_max, too_long, K::BARE_LF, &mut self.oddities)?;
             consumed += length;
             let Some(line) = line else { return Ok(Step { consumed, frame: Frame::NeedInput }) };
             if let Some((head, framing)) = self.line(&line.text, line.bytes)? {

@@ -4,7 +4,7 @@
 /// noted of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// A line ends with LF alone.
+    /// A line ends with LF alone. In the head of a response it is a line all the same, and only noted.
     BareLf,
     /// A CR that no LF follows.
     BareCr,

@@ -1,6 +1,7 @@
 //! Requests. Rule: what the request is for is known from one place, and its end from one field.
 
 use super::fields::{Folds, is_token};
+use super::lines::BareLf;
 use super::machine::{Kind, Machine, Place};
 use super::refusal::Oddities;
 use super::url::host_and_port;
@@ -87,6 +88,7 @@ impl Kind for Requests {
     type Start = RequestLine;
     type Head = RequestHead;
     const FOLDS: Folds = Folds::Refused;
+    const BARE_LF: BareLf = BareLf::Refused;
 
     fn begins_with(&self, byte: u8) -> bool {
         is_token(&[byte])

@@ -2,6 +2,7 @@
 
 use super::fields::Folds;
 use super::framing::{self, decimal};
+use super::lines::BareLf;
 use super::machine::{Kind, Machine, Place};
 use super::refusal::Oddities;
 use super::{Disposition, Fields, Framing, Limits, Refusal, Step, Version, wants_close};
@@ -130,6 +131,7 @@ impl Kind for Responses {
     type Start = StatusLine;
     type Head = ResponseHead;
     const FOLDS: Folds = Folds::Joined;
+    const BARE_LF: BareLf = BareLf::Noted;
 
     fn begins_with(&self, byte: u8) -> bool {
         byte == b'H'

@@ -9,6 +9,9 @@ use std::io::Write;
 /// The last chunk of a body without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
+/// Most heads are no longer: they need not be moved while they grow.
+const HEAD_BYTES_USUAL: usize = 1000;
+
 /// How a request's target is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -21,6 +24,7 @@ pub enum Form {
 /// Writes a request's head, as HTTP/1.1. Host comes first and is the target's; what frames the body is made from
 /// `framing`, whatever the fields say. [`Framing::UntilClose`] is none that a request can have: it is taken for none.
 pub fn write_request(head: &RequestHead, form: Form, framing: Framing, out: &mut Vec<u8>) {
+    out.reserve(HEAD_BYTES_USUAL);
     word(&head.method, out);
     out.push(b' ');
     let host = target(head, form, out);
@@ -74,6 +78,7 @@ fn target(head: &RequestHead, form: Form, out: &mut Vec<u8>) -> Option<String> {
 /// [`Framing::None`] the response must be one that has no body (1xx, 204, 304, to HEAD, 2xx to CONNECT): the client
 /// would else wait for the end of the connection. The length that its fields declare, for HEAD and 304, stays.
 pub fn write_response(head: &ResponseHead, framing: Framing, out: &mut Vec<u8>) {
+    out.reserve(HEAD_BYTES_USUAL);
     let status = head.status.clamp(100, 999);
     out.extend_from_slice(format!("HTTP/1.1 {status} ").as_bytes());
     text(&head.reason, out);
@@ -161,11 +166,15 @@ fn text(text: &[u8], out: &mut Vec<u8>) {
 
 /// Text without spaces: they and control characters are written as a URL writes them.
 fn word(text: &[u8], out: &mut Vec<u8>) {
-    for byte in text {
-        if *byte <= b' ' || *byte == 0x7f {
-            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
-        } else {
-            out.push(*byte);
-        }
+    let is_escaped = |byte: &u8| *byte <= b' ' || *byte == 0x7f;
+    let mut rest = text;
+    while let Some((byte, behind)) = rest.iter().position(is_escaped).and_then(|at| {
+        let (plain, from) = rest.split_at_checked(at)?;
+        out.extend_from_slice(plain);
+        from.split_first()
+    }) {
+        out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        rest = behind;
     }
+    out.extend_from_slice(rest);
 }

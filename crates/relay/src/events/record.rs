@@ -1,13 +1,13 @@
 //! One transaction as it is written down: [`Record`]. Rule: Suricata's field names where it has them, and no text from
 //! outside without its control characters taken away in what people read.
 
+use crate::events::json::Object;
 use crate::events::timestamp;
 use lockgate_inspect::Judgement;
-use lockgate_model::{Engine, Finding, Flow, Transaction, Verdict};
+use lockgate_model::{Class, Engine, Finding, Flow, Transaction, Verdict};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use std::net::SocketAddr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What the protocol's adapter made of the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,12 @@ pub struct Http<'a> {
     pub referrer: Option<&'a str>,
     /// The response's `Content-Type` field.
     pub content_type: Option<&'a str>,
+    /// Who the client has proved to be.
+    pub user: Option<&'a str>,
+    /// From the request's head to the end.
+    pub took: Duration,
+    /// Whether the client has followed a link past a block page, so that lists do not hold.
+    pub is_bypassed: bool,
     /// The origin's status, or ours where it did not come to one.
     pub status: Option<u16>,
 }
@@ -107,137 +113,130 @@ pub struct Record<'a> {
     pub released_bytes: u64,
 }
 
+/// Most lines are no longer.
+const LINE_BYTES: usize = 1 << 10;
 /// Alerts for one transaction; the verdict carries every finding that is kept.
 const ALERTS_MAX: usize = 16;
 
 impl Record<'_> {
     /// Its EVE lines: the verdict, then an alert for each finding.
     pub fn eve(&self, now: SystemTime) -> Vec<String> {
-        let mut verdict = self.common(now, "verdict");
-        verdict.insert("verdict".into(), self.verdict());
-        let alerts = self.judgement.findings.iter().take(ALERTS_MAX).map(|finding| {
-            let mut alert = self.common(now, "alert");
-            alert.insert("alert".into(), self.alert(finding));
-            Value::Object(alert).to_string()
+        let mut lines = Vec::with_capacity(1);
+        lines.push(Object::line(LINE_BYTES, |event| {
+            self.common(now, "verdict", event);
+            event.object("verdict", |verdict| self.verdict(verdict));
+        }));
+        lines.extend(self.judgement.findings.iter().take(ALERTS_MAX).map(|finding| {
+            Object::line(LINE_BYTES, |event| {
+                self.common(now, "alert", event);
+                event.object("alert", |alert| self.alert(finding, alert));
+            })
+        }));
+        lines
+    }
+
+    fn common(&self, now: SystemTime, event_type: &str, event: &mut Object<'_>) {
+        event.shown("timestamp", timestamp::of(now));
+        event.number("flow_id", self.flow.id);
+        event.text("event_type", event_type);
+        event.shown("src_ip", self.flow.client.ip().to_canonical());
+        event.number("src_port", self.flow.client.port().into());
+        event.shown("dest_ip", self.flow.server.ip().to_canonical());
+        event.number("dest_port", self.flow.server.port().into());
+        event.text("proto", "TCP");
+        event.text("app_proto", self.flow.protocol.name());
+        self.smtp(event);
+        self.email(event);
+        self.http(event);
+    }
+
+    fn http(&self, event: &mut Object<'_>) {
+        let Some(http) = self.http else { return };
+        event.object("http", |fields| {
+            fields.text("hostname", http.hostname);
+            fields.number("http_port", http.port.into());
+            fields.text("url", http.url);
+            fields.text("http_method", http.method);
+            fields.text("protocol", http.protocol);
+            fields.text_if("http_user_agent", http.user_agent);
+            fields.text_if("http_refer", http.referrer);
+            fields.text_if("http_content_type", http.content_type);
+            if let Some(status) = http.status {
+                fields.number("status", status.into());
+            }
+            fields.number("length", self.wire_bytes);
         });
-        std::iter::once(Value::Object(verdict).to_string()).chain(alerts).collect()
     }
 
-    fn common(&self, now: SystemTime, event_type: &str) -> Map<String, Value> {
-        let mut event = Map::new();
-        event.insert("timestamp".into(), timestamp::of(now).into());
-        event.insert("flow_id".into(), self.flow.id.into());
-        event.insert("event_type".into(), event_type.into());
-        insert_address(&mut event, "src", self.flow.client);
-        insert_address(&mut event, "dest", self.flow.server);
-        event.insert("proto".into(), "TCP".into());
-        event.insert("app_proto".into(), self.flow.protocol.name().into());
-        if let Some(smtp) = self.smtp() {
-            event.insert("smtp".into(), smtp);
-        }
-        if let Some(email) = self.email() {
-            event.insert("email".into(), email);
-        }
-        if let Some(http) = self.http() {
-            event.insert("http".into(), http);
-        }
-        event
-    }
-
-    fn http(&self) -> Option<Value> {
-        let http = self.http?;
-        let mut fields = Map::new();
-        fields.insert("hostname".into(), http.hostname.into());
-        fields.insert("http_port".into(), http.port.into());
-        fields.insert("url".into(), http.url.into());
-        fields.insert("http_method".into(), http.method.into());
-        fields.insert("protocol".into(), http.protocol.into());
-        let texts = [
-            ("http_user_agent", http.user_agent),
-            ("http_refer", http.referrer),
-            ("http_content_type", http.content_type),
-        ];
-        for (name, text) in texts {
-            if let Some(text) = text {
-                fields.insert(name.into(), text.into());
-            }
-        }
-        if let Some(status) = http.status {
-            fields.insert("status".into(), status.into());
-        }
-        fields.insert("length".into(), self.wire_bytes.into());
-        Some(fields.into())
-    }
-
-    fn smtp(&self) -> Option<Value> {
+    fn smtp(&self, event: &mut Object<'_>) {
         // The null sender of a bounce is "<>", which is not the same as no envelope (RFC 5321 section 4.5.5).
-        let sender = self.about.sender.as_deref()?;
-        let bracketed = |path: &str| format!("<{path}>");
-        let recipients: Vec<_> = self.about.recipients.iter().map(|path| bracketed(path)).collect();
-        let mut smtp = Map::new();
-        if let Some(helo) = self.mail.helo {
-            smtp.insert("helo".into(), helo.into());
-        }
-        smtp.insert("mail_from".into(), bracketed(sender).into());
-        smtp.insert("rcpt_to".into(), recipients.into());
-        Some(smtp.into())
+        let Some(sender) = self.about.sender.as_deref() else { return };
+        event.object("smtp", |smtp| {
+            smtp.text_if("helo", self.mail.helo);
+            smtp.text("mail_from", &format!("<{sender}>"));
+            smtp.texts("rcpt_to", self.about.recipients.iter().map(|path| format!("<{path}>")));
+        });
     }
 
-    fn email(&self) -> Option<Value> {
-        let fields = [
-            ("from", self.mail.from),
-            ("to", self.mail.to),
-            ("subject", self.mail.subject),
-            ("message_id", self.mail.message_id),
-        ];
-        let mut email = Map::new();
-        for (name, value) in fields {
-            match (name, value) {
-                ("to", Some(to)) => _ = email.insert(name.into(), json!([to])),
-                (_, Some(value)) => _ = email.insert(name.into(), value.into()),
-                (_, None) => {}
+    fn email(&self, event: &mut Object<'_>) {
+        let Mail { from, to, subject, message_id, .. } = self.mail;
+        if [from, to, subject, message_id].iter().all(Option::is_none) {
+            return;
+        }
+        event.object("email", |email| {
+            email.text_if("from", from);
+            if let Some(to) = to {
+                email.texts("to", [to]);
             }
-        }
-        (!email.is_empty()).then(|| email.into())
+            email.text_if("subject", subject);
+            email.text_if("message_id", message_id);
+        });
     }
 
-    fn verdict(&self) -> Value {
+    fn verdict(&self, verdict: &mut Object<'_>) {
         let judgement = self.judgement;
-        let incomplete = judgement
-            .incomplete
-            .iter()
-            .map(|incomplete| json!({"part": &*incomplete.part, "reason": incomplete.reason.name()}));
-        json!({
-            "id": self.about.id.to_string(),
-            "verdict": judgement.verdict.name(),
-            "action": self.action.name(),
-            "group": self.about.group,
-            "listener": self.flow.listener,
-            "reply": self.reply,
-            "wire_bytes": self.wire_bytes,
-            "released_bytes": self.released_bytes,
-            "deciding": judgement.deciding,
-            "findings": judgement.findings.iter().map(finding_json).collect::<Vec<_>>(),
-            "findings_count": judgement.findings_count,
-            "incomplete": incomplete.collect::<Vec<_>>(),
-            "incomplete_count": judgement.incomplete_count,
-        })
+        verdict.shown("id", self.about.id);
+        verdict.text("verdict", judgement.verdict.name());
+        verdict.text("action", self.action.name());
+        verdict.text("group", &self.about.group);
+        verdict.text("listener", &self.flow.listener);
+        verdict.text("reply", self.reply);
+        verdict.number("wire_bytes", self.wire_bytes);
+        verdict.number("released_bytes", self.released_bytes);
+        verdict.value("deciding", &judgement.deciding.into());
+        let findings: Vec<Value> = judgement.findings.iter().map(finding_json).collect();
+        verdict.value("findings", &findings.into());
+        verdict.number("findings_count", judgement.findings_count);
+        verdict.objects("incomplete", &judgement.incomplete, |object, incomplete| {
+            object.text("part", &incomplete.part);
+            object.text("reason", incomplete.reason.name());
+        });
+        verdict.number("incomplete_count", judgement.incomplete_count);
+        let Some(http) = self.http else { return };
+        verdict.text_if("user", http.user);
+        verdict.number("milliseconds", u64::try_from(http.took.as_millis()).unwrap_or(u64::MAX));
+        if self.is_bypassed() {
+            verdict.value("bypassed", &true.into());
+        }
     }
 
-    fn alert(&self, finding: &Finding) -> Value {
-        let action = if self.judgement.verdict > Verdict::Tag { "blocked" } else { "allowed" };
-        json!({
-            "action": action,
-            "signature": &*finding.name,
-            "category": finding.class.name(),
-            "severity": if finding.engine == Engine::Content { 3 } else { 1 },
-            "metadata": {
-                "verdict_id": [self.about.id.to_string()],
-                "engine": [finding.engine.name()],
-                "rule": [&*finding.rule],
-                "part": [&*finding.part],
-            },
-        })
+    /// Whether lists would have said something else.
+    fn is_bypassed(&self) -> bool {
+        self.http.is_some_and(|http| http.is_bypassed)
+            && self.judgement.findings.iter().any(|found| found.class == Class::Web)
+    }
+
+    fn alert(&self, finding: &Finding, alert: &mut Object<'_>) {
+        alert.text("action", if self.judgement.verdict > Verdict::Tag { "blocked" } else { "allowed" });
+        alert.text("signature", &finding.name);
+        alert.text("category", finding.class.name());
+        alert.number("severity", if finding.engine == Engine::Content { 3 } else { 1 });
+        alert.object("metadata", |metadata| {
+            metadata.texts("verdict_id", [self.about.id.to_string()]);
+            metadata.texts("engine", [finding.engine.name()]);
+            metadata.texts("rule", [&*finding.rule]);
+            metadata.texts("part", [&*finding.part]);
+        });
     }
 
     /// Its line for people; none where it passed and nothing was found.
@@ -268,6 +267,12 @@ impl Record<'_> {
         if let Some(http) = self.http {
             let (method, host, url) = (plain(http.method), plain(http.hostname), plain(http.url));
             let _ = write!(line, ", {method} {host} {url}");
+            if let Some(user) = http.user {
+                let _ = write!(line, " by {}", plain(user));
+            }
+            if self.is_bypassed() {
+                line.push_str(" past the block page");
+            }
         }
         if let Some(finding) = judgement.deciding_finding().or(judgement.findings.first()) {
             let (name, part, rule) = (plain(&finding.name), plain(&finding.part), plain(&finding.rule));
@@ -312,11 +317,6 @@ pub fn stats<'f>(now: SystemTime, figures: impl Iterator<Item = &'f (&'f str, u6
         figures.map(|(name, figure)| ((*name).to_owned(), (*figure).into())).collect();
     json!({"timestamp": timestamp::of(now), "event_type": "stats", "stats": {"lockgate": figures}})
         .to_string()
-}
-
-pub(super) fn insert_address(event: &mut Map<String, Value>, side: &str, address: SocketAddr) {
-    event.insert(format!("{side}_ip"), address.ip().to_canonical().to_string().into());
-    event.insert(format!("{side}_port"), address.port().into());
 }
 
 /// Text from outside for a line that people read: no control characters, and no end of line, that could forge another.

@@ -1,5 +1,6 @@
 //! Events at work: shape, overflow, rotation, a full disk. Rule: no test waits for time to pass.
 
+use super::writer::{Output, Sink, open_sink};
 use super::*;
 use lockgate_inspect::Judgement;
 use lockgate_model::{
@@ -7,6 +8,7 @@ use lockgate_model::{
     TransactionId, Verdict,
 };
 use serde_json::Value;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -85,6 +87,10 @@ impl Drop for Scratch {
     }
 }
 
+fn eve(path: &Path) -> Destinations {
+    Destinations { eve: EventsTo::File(path.to_owned()), access: EventsTo::Nowhere }
+}
+
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -142,7 +148,7 @@ fn people_read_one_line_that_nobody_can_forge() {
 fn rotation_goes_on_in_a_new_file() {
     let scratch = Scratch::new("rotation");
     let (path, rotated) = (scratch.0.join("eve.json"), scratch.0.join("eve.json.1"));
-    let to = EventsTo::File(path.clone());
+    let to = eve(&path);
     let events = Events::open(&to, 100).unwrap();
     with_record(&infected(), Action::Refused, |record| events.verdict(record));
     events.flush(PATIENCE);
@@ -154,7 +160,7 @@ fn rotation_goes_on_in_a_new_file() {
     assert_eq!(lines(&rotated).len(), 2);
     assert_eq!(lines(&path)[0]["lockgate"]["what"], "reload");
     // A place that cannot be opened changes nothing.
-    events.reopen(&EventsTo::File(scratch.0.join("no/such/directory/eve.json")));
+    events.reopen(&eve(&scratch.0.join("no/such/directory/eve.json")));
     events.stats(&[("connections_accepted", 5)]);
     events.flush(PATIENCE);
     assert_eq!(lines(&path).len(), 2);
@@ -166,12 +172,12 @@ fn a_full_queue_drops_and_counts_and_says_so() {
     let scratch = Scratch::new("overflow");
     let path = scratch.0.join("eve.json");
     let (queue, messages) = sync_channel(3);
-    let events = Events { queue: Some(queue), dropped: Arc::default(), has_readers: Arc::new(true.into()) };
+    let events = Events { queue: Some(queue), counts: Arc::default() };
     for _ in 0..5 {
         events.send(Message::Eve("{}".into()));
     }
     assert_eq!(events.dropped(), 2);
-    let writer = Writer::new(open_sink(&EventsTo::File(path.clone())).unwrap(), Arc::clone(&events.dropped));
+    let writer = Writer::open(&eve(&path), Arc::clone(&events.counts)).unwrap();
     drop(events);
     writer.run(&messages);
     let lines = lines(&path);
@@ -184,13 +190,20 @@ fn a_full_disk_loses_events_and_nothing_else() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let scratch = Scratch::new("full");
     let path = scratch.0.join("eve.json");
-    let mut writer = Writer::new(Sink::File(full), Arc::default());
+    let counts = Arc::new(Counts::default());
+    let mut writer = Writer::open(&Destinations::default(), Arc::clone(&counts)).unwrap();
+    writer.eve = Output::new("events", Sink::File(full));
+    let access = EventsTo::File(scratch.0.join("access.log"));
+    writer.access = Output::new("the access log", open_sink(&access).unwrap());
     writer.take(Message::Eve("{\"lost\":1}".into()));
+    writer.take(Message::Access("kept".into()));
     writer.write_out();
-    assert_eq!((writer.lost, writer.is_torn), (1, true));
-    writer.take(Message::Reopen(EventsTo::File(path.clone())));
+    assert_eq!((writer.eve.lost, writer.eve.is_torn), (1, true));
+    assert_eq!((writer.access.lost, counts.lost.load(Ordering::Relaxed)), (0, 1));
+    assert_eq!(std::fs::read_to_string(scratch.0.join("access.log")).unwrap(), "kept\n");
+    writer.take(Message::Reopen(Destinations { eve: EventsTo::File(path.clone()), access }));
     writer.take(Message::Eve("{\"kept\":1}".into()));
     writer.write_out();
-    assert_eq!(writer.lost, 0);
+    assert_eq!((writer.eve.lost, counts.lost.load(Ordering::Relaxed)), (0, 1), "the count stays");
     assert_eq!(lines(&path).len(), 1);
 }

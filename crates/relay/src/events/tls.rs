@@ -1,9 +1,9 @@
 //! What became of TLS that came, as it is written down: [`Tls`]. Rule: why nobody looked into a connection stands beside it.
 
-use super::record::{insert_address, plain};
+use super::json::Object;
+use super::record::plain;
 use super::timestamp;
 use lockgate_model::Flow;
-use serde_json::{Map, json};
 use std::time::SystemTime;
 
 /// What became of a connection under TLS.
@@ -53,26 +53,29 @@ pub struct Tls<'a> {
 impl Tls<'_> {
     /// Its EVE line.
     pub fn eve(&self, flow: &Flow, now: SystemTime) -> String {
-        let mut event = Map::new();
-        event.insert("timestamp".into(), timestamp::of(now).into());
-        event.insert("flow_id".into(), flow.id.into());
-        event.insert("event_type".into(), "tls".into());
-        insert_address(&mut event, "src", flow.client);
-        insert_address(&mut event, "dest", flow.server);
-        event.insert("proto".into(), "TCP".into());
-        event.insert("app_proto".into(), "tls".into());
-        let mut tls = Map::new();
-        tls.insert("sni".into(), self.host.into());
-        if self.passage == Passage::Intercepted {
-            tls.insert("version".into(), self.why.into());
-        }
-        event.insert("tls".into(), tls.into());
-        let reason = if self.passage == Passage::Intercepted { "" } else { self.why };
-        event.insert(
-            "interception".into(),
-            json!({"passage": self.passage.name(), "port": self.port, "listener": flow.listener, "reason": reason}),
-        );
-        serde_json::Value::Object(event).to_string()
+        const LINE_BYTES: usize = 512;
+        let is_intercepted = self.passage == Passage::Intercepted;
+        Object::line(LINE_BYTES, |event| {
+            event.shown("timestamp", timestamp::of(now));
+            event.number("flow_id", flow.id);
+            event.text("event_type", "tls");
+            event.shown("src_ip", flow.client.ip().to_canonical());
+            event.number("src_port", flow.client.port().into());
+            event.shown("dest_ip", flow.server.ip().to_canonical());
+            event.number("dest_port", flow.server.port().into());
+            event.text("proto", "TCP");
+            event.text("app_proto", "tls");
+            event.object("tls", |tls| {
+                tls.text("sni", self.host);
+                tls.text_if("version", is_intercepted.then_some(self.why));
+            });
+            event.object("interception", |interception| {
+                interception.text("passage", self.passage.name());
+                interception.number("port", self.port.into());
+                interception.text("listener", &flow.listener);
+                interception.text_if("reason", (!is_intercepted).then_some(self.why));
+            });
+        })
     }
 
     /// Its line for people; none where all is as it should be.

@@ -1,13 +1,17 @@
 //! What a request is for: [`Asked`]. Rule: what is inspected, where it goes and what the server is told come from one
 //! reading of it.
 
+use super::admission::{Guest, Passage};
 use super::coding::{self, Codings};
+use super::credentials::Credentials;
 use super::page::Page;
 use super::site::Site;
 use crate::events;
+use crate::language::Language;
 use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
 use lockgate_proto::http::{Fields, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close};
+use std::time::Instant;
 
 /// A request's head, read.
 pub struct Asked {
@@ -25,6 +29,10 @@ pub struct Asked {
     pub wants_close: bool,
     /// What the content is to be inspected as.
     pub root: Root,
+    /// What its reader reads.
+    pub language: Language,
+    /// When it came.
+    pub begun: Instant,
     head: RequestHead,
     user_agent: Option<String>,
     referrer: Option<String>,
@@ -60,7 +68,7 @@ impl Asked {
             Target::Authority { .. } if site.is_some() => {
                 return Err(Page::bad_request(400, "there is no way on from within a connection by CONNECT"));
             }
-            Target::Authority { host, port } => (host.clone(), *port, format!("{host}:{port}").into_bytes()),
+            Target::Authority { host, port } => (host.clone(), *port, authority(host, *port).into_bytes()),
             Target::Absolute(url) if url.scheme == Scheme::Https && site.is_none() => {
                 return Err(Page::bad_request(501, "https goes through the proxy by CONNECT"));
             }
@@ -102,13 +110,16 @@ impl Asked {
             host,
             port,
             root,
+            language: text("accept-language")
+                .map_or_else(Language::default, |field| Language::wanted(&field)),
+            begun: Instant::now(),
             head,
         })
     }
 
     /// What a client that says no more than where it goes would say to a proxy.
     pub fn implied(host: String, port: u16) -> Self {
-        let uri = format!("{host}:{port}");
+        let uri = authority(&host, port);
         let head = RequestHead {
             method: b"CONNECT".to_vec(),
             target: Target::Authority { host: host.clone(), port },
@@ -123,6 +134,8 @@ impl Asked {
             expects_continue: false,
             wants_close: false,
             root: Root::File,
+            language: Language::default(),
+            begun: Instant::now(),
             head,
             user_agent: None,
             referrer: None,
@@ -136,12 +149,26 @@ impl Asked {
     pub fn tell(&self, inspection: &mut Inspection) {
         inspection.about(Buffer::HttpMethod, &self.head.method);
         inspection.about(Buffer::HttpHost, self.host.as_bytes());
-        // Of a tunnel nothing is known but where it leads.
-        let uri = if self.method == Method::Connect { "/" } else { &self.uri };
-        inspection.about(Buffer::HttpUri, uri.as_bytes());
         if let Some(user_agent) = self.head.fields.get("user-agent") {
             inspection.about(Buffer::HttpUserAgent, user_agent);
         }
+        if inspection.wants(Buffer::HttpHeader) {
+            inspection.about(Buffer::HttpHeader, &self.header());
+        }
+        // Lists decide at its end: whatever else they look at has come before.
+        inspection.about(Buffer::HttpUri, self.path().as_bytes());
+    }
+
+    /// Path and query; of a tunnel nothing is known but where it leads.
+    fn path(&self) -> &str {
+        if self.method == Method::Connect { "/" } else { &self.uri }
+    }
+
+    /// The lines of the header that are for the server: nothing of the client's connection, nor its password.
+    fn header(&self) -> Vec<u8> {
+        let mut fields = self.head.fields.clone();
+        strip_hop_by_hop(&mut fields);
+        lines(&fields)
     }
 
     /// The head that goes to the origin: nothing of the client's connection, no way to have the content in pieces or in
@@ -160,20 +187,55 @@ impl Asked {
         head
     }
 
+    /// What the request says that its content is.
+    pub fn content_type(&self) -> Option<&str> {
+        self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
     /// The address, for people.
     pub fn address(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        let scheme = self.scheme.name();
         match self.method {
-            Method::Connect => format!("{host}:{}", self.port),
-            _ if self.port == self.scheme.port() => format!("{scheme}://{host}{}", self.uri),
-            _ => format!("{scheme}://{host}:{}{}", self.port, self.uri),
+            Method::Connect => self.uri.clone(),
+            _ => format!("{}{}", self.site(), self.uri),
         }
     }
 
+    /// Scheme, host and port, as an address begins.
+    pub fn site(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        let scheme = self.scheme.name();
+        match self.port == self.scheme.port() {
+            true => format!("{scheme}://{host}"),
+            false => format!("{scheme}://{host}:{}", self.port),
+        }
+    }
+
+    /// Path and query; for CONNECT, host and port.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The method.
+    pub fn method_name(&self) -> &str {
+        &self.method_name
+    }
+
+    /// Who the client says it is.
+    pub fn credentials(&self) -> Result<Credentials, &'static str> {
+        Credentials::read(&self.head.fields)
+    }
+
     /// For events.
-    pub fn noted<'a>(&'a self, status: Option<u16>, content_type: Option<&'a str>) -> events::Http<'a> {
+    pub fn noted<'a>(
+        &'a self,
+        guest: &'a Guest,
+        status: Option<u16>,
+        content_type: Option<&'a str>,
+    ) -> events::Http<'a> {
         events::Http {
+            user: guest.user.as_deref(),
+            took: self.begun.elapsed(),
+            is_bypassed: guest.passage == Passage::Bypassed,
             hostname: &self.host,
             port: self.port,
             url: &self.uri,
@@ -185,6 +247,23 @@ impl Asked {
             status,
         }
     }
+}
+
+/// `HOST:PORT`, an IPv6 address in brackets.
+fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// Fields as lines, each `Name: value` and CRLF.
+pub fn lines(fields: &Fields) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields.iter() {
+        out.extend_from_slice(name);
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+    out
 }
 
 fn said_host(head: &RequestHead, site: Option<&Site>) -> Result<(String, u16), Page> {

@@ -1,18 +1,20 @@
 //! A connection that is asked for by host and port: by CONNECT, or by TLS from a client that knows of no proxy. Rule: whom
 //! it leads to is judged before anything goes there, by each name that is said.
 
+use super::admission::{self, Guest};
 use super::asked::Asked;
 use super::intercept::{self, Course, Wish};
 use super::opening::{self, Opening, Said};
 use super::origin::Origin;
-use super::page::{About, Page, Way};
-use super::session::{Over, Session, client_gone};
+use super::page::{Page, Way};
+use super::session::{Over, Session, VisitEnd, client_gone};
 use super::tunnel;
+use crate::events::access::Ending;
 use crate::events::{Action, Passage, Record};
 use crate::interception::Interception;
 use crate::settings::Unseen;
 use crate::stream::Stream;
-use lockgate_inspect::{HoldPlan, Inspection, Progress, Root};
+use lockgate_inspect::{Group, HoldPlan, Inspection, Progress, Root};
 use lockgate_model::{Transaction, TransactionId};
 use lockgate_proto::tls::{ClientHello, Ech};
 use std::sync::Arc;
@@ -22,9 +24,10 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// Leads the client that says CONNECT to where it wants to go, if it may.
-pub async fn serve(session: &Session, client: &mut Stream, asked: Asked) -> Result<(), Over> {
+pub async fn serve(session: &Session, client: &mut Stream, asked: Asked, guest: Guest) -> Result<(), Over> {
+    session.settle(guest.user.clone());
     session.secure();
-    let way = Asking::judge(session, asked);
+    let way = Asking::judge(session, asked, guest);
     if !session.client.gate.settings.connect_ports.contains(&way.asked.port) {
         let page = Page::forbidden(format!("CONNECT to port {} is not allowed", way.asked.port));
         return way.answer(client, &page);
@@ -53,7 +56,10 @@ pub async fn transparent(session: &Session, client: &mut Stream) -> Result<(), O
         Said::Unreadable(_) | Said::Other | Said::Nothing => None,
     };
     let host = name.unwrap_or_else(|| server.ip().to_string());
-    let way = Asking::judge(session, Asked::implied(host, server.port()));
+    let asked = Asked::implied(host, server.port());
+    // Nobody is asked for a name here, so there is no page in place of it.
+    let guest = admission::admit(session, &asked).await.map_err(|_| Over::Said)?;
+    let way = Asking::judge(session, asked, guest);
     match way.interception() {
         Ok(interception) => way.intercept(client, opening, &interception).await,
         Err(why) => way.pass(client, opening, &why).await,
@@ -69,15 +75,16 @@ fn say_open(client: &mut Stream) -> Result<(), Over> {
 struct Asking<'s> {
     session: &'s Session,
     asked: Asked,
+    guest: Guest,
     about: Transaction,
     inspection: Inspection,
 }
 
 impl<'s> Asking<'s> {
-    fn judge(session: &'s Session, asked: Asked) -> Self {
-        let about = session.about(TransactionId(session.shared.next_id()));
-        let inspection = judged(session, &about, &asked);
-        Self { session, asked, about, inspection }
+    fn judge(session: &'s Session, asked: Asked, guest: Guest) -> Self {
+        let about = session.transaction(TransactionId(session.shared.next_id()), &guest.group);
+        let inspection = judged(session, &about, &guest.group, &asked);
+        Self { session, asked, guest, about, inspection }
     }
 
     /// What TLS is intercepted with, or why it is not.
@@ -156,9 +163,10 @@ impl<'s> Asking<'s> {
         let name = hello.server_name.as_deref().unwrap_or(&self.asked.host);
         if name != self.asked.host {
             let asked = Asked::implied(name.to_owned(), port);
-            let inspection = judged(session, &self.about, &asked);
+            let inspection = judged(session, &self.about, &self.guest.group, &asked);
             if inspection.is_refused() {
-                let named = Self { session, asked, about: self.about.clone(), inspection };
+                let (guest, about) = (self.guest.clone(), self.about.clone());
+                let named = Self { session, asked, guest, about, inspection };
                 let why = Page::blocked(named.inspection.judgement(), Way::ToServer).why();
                 named.note(Action::Refused, (None, 0, &why));
                 intercept::refuse(client)?;
@@ -193,8 +201,11 @@ impl<'s> Asking<'s> {
             }
             Said::Other | Said::Nothing => {}
         }
-        let carried = tunnel::carry(session, client, origin, &opening.bytes).await;
-        self.note(Action::Forwarded, (Some(200), carried, ""));
+        let server = Some(origin.server());
+        let bytes = tunnel::carry(session, client, origin, &opening.bytes).await;
+        self.note(Action::Forwarded, (Some(200), bytes, ""));
+        let end = VisitEnd { ending: Ending::Tunnelled, status: 200, bytes, server, content_type: None };
+        session.visit(asked, Some(&self.guest), &end);
         Err(Over::Said)
     }
 
@@ -203,10 +214,12 @@ impl<'s> Asking<'s> {
         let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
         let said = format!("{} {}", page.status(), page.why());
         self.note(action, (Some(page.status()), 0, &said));
-        let hostname = &self.session.shared.settings.load_full().hostname;
-        let address = self.asked.address();
-        let about = About { address: &address, id: self.about.id, hostname, is_head: false, closes: true };
-        client.write(&page.bytes(&about)).map_err(client_gone)?;
+        let about = self.session.about(Some(&self.asked), self.about.id);
+        let written = client.write(&page.bytes(&about));
+        let ending = if action == Action::Refused { Ending::Denied } else { Ending::Failed };
+        let bytes = page.response(&about).1.len() as u64;
+        self.session.visit(&self.asked, Some(&self.guest), &page.visit(bytes, ending));
+        written.map_err(client_gone)?;
         Err(Over::Said)
     }
 
@@ -215,7 +228,7 @@ impl<'s> Asking<'s> {
             flow: &self.session.flow(),
             about: &self.about,
             mail: Default::default(),
-            http: Some(self.asked.noted(status, None)),
+            http: Some(self.asked.noted(&self.guest, status, None)),
             judgement: self.inspection.judgement(),
             action,
             reply,
@@ -226,9 +239,9 @@ impl<'s> Asking<'s> {
 }
 
 /// What the engines find of a host: there is no content.
-pub fn judged(session: &Session, about: &Transaction, asked: &Asked) -> Inspection {
+pub fn judged(session: &Session, about: &Transaction, group: &Arc<Group>, asked: &Asked) -> Inspection {
     let plan = HoldPlan::Head { hold_bytes: 0 };
-    let mut inspection = session.begin(about, session.group(), Root::File, plan);
+    let mut inspection = session.begin(about, Arc::clone(group), Root::File, plan);
     asked.tell(&mut inspection);
     while inspection.finish() == Progress::Busy {}
     inspection

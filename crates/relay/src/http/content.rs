@@ -5,6 +5,8 @@ use crate::paced;
 use lockgate_inspect::{Inspection, Progress, Released};
 use lockgate_proto::http::Framing;
 use std::io;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Where a message leaves, in whatever version of HTTP is spoken there.
 pub trait Outlet {
@@ -34,6 +36,10 @@ pub struct Content<H> {
     place: Place,
     progress: Progress,
     said: Said,
+    /// How long the tail is held, where that has an end …
+    tail_time: Option<Duration>,
+    /// … and when the one that is held now leaves.
+    tail_due: Option<Instant>,
 }
 
 /// Where the content stands.
@@ -91,7 +97,14 @@ impl<H> Content<H> {
             place: Place::InContent,
             progress: Progress::Through,
             said: Said::Nothing,
+            tail_time: None,
+            tail_due: None,
         }
+    }
+
+    /// The same, of a stream that says little at a time: its tail is held for so long and no longer.
+    pub fn with_tail_for(self, tail_time: Duration) -> Self {
+        Self { tail_time: Some(tail_time), ..self }
     }
 
     /// What inspects it.
@@ -135,6 +148,21 @@ impl<H> Content<H> {
             return Ok(Outcome::Refused);
         }
         self.inspect(content, out)
+    }
+
+    /// When the tail that is held now has been held for its time.
+    pub fn tail_due(&self) -> Option<Instant> {
+        self.tail_due.filter(|_| !self.is_busy())
+    }
+
+    /// Lets the tail go, if it is time.
+    pub fn pass_tail(&mut self, now: Instant, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<()> {
+        if self.tail_due().is_none_or(|due| now < due) {
+            return Ok(());
+        }
+        self.tail_due = None;
+        let released = self.inspection.release_tail();
+        if released.is_empty() { Ok(()) } else { self.let_go(released, Last::No, out) }
     }
 
     /// It has ended.
@@ -193,10 +221,21 @@ impl<H> Content<H> {
             if self.inspection.is_refused() {
                 return Ok(self.refuse());
             }
+            self.time_tail();
             if content.is_empty() || self.is_busy() {
                 self.backlog = content.to_vec();
                 return Ok(Outcome::More);
             }
+        }
+    }
+
+    /// What is held from now on leaves when it has been held for its time.
+    fn time_tail(&mut self) {
+        match self.tail_time {
+            Some(time) if self.inspection.held_bytes() > 0 => {
+                self.tail_due.get_or_insert_with(|| Instant::now() + time);
+            }
+            _ => self.tail_due = None,
         }
     }
 

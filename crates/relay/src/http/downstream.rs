@@ -91,7 +91,7 @@ impl Downstream<'_> {
     }
 
     /// Answers with a page, where nothing was said yet.
-    pub fn say_page(&mut self, page: &Page, about: &About<'_>) -> io::Result<()> {
+    pub fn say_page(&mut self, page: &Page, about: &About) -> io::Result<()> {
         match self {
             Self::Http1(client) => client.stream.write(&page.bytes(about)),
         }

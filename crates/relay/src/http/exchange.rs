@@ -9,10 +9,11 @@ mod record;
 mod request;
 mod response;
 
+use super::admission::Guest;
 use super::asked::{Asked, Method};
 use super::content::{Content, Said};
 use super::downstream::Downstream;
-use super::page::{About, Way};
+use super::page::Way;
 use super::session::{Over, Session};
 use super::upstream::Upstream;
 use crate::events::Action;
@@ -24,6 +25,7 @@ use lockgate_inspect::HoldPlan;
 use lockgate_model::{Direction, Transaction, TransactionId};
 use lockgate_proto::http::{Framing, RequestHead, ResponseHead};
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -37,6 +39,7 @@ pub struct Exchange<'s> {
     /// The connection to the server, once something of the request may leave.
     origin: Option<Upstream>,
     asked: Asked,
+    guest: Guest,
     about: Transaction,
     request: Content<RequestHead>,
     response: Option<Response>,
@@ -56,9 +59,15 @@ struct Response {
 
 impl<'s> Exchange<'s> {
     /// Behind a request's head.
-    pub fn new(session: &'s Session, client: Downstream<'s>, asked: Asked, framing: Framing) -> Self {
+    pub fn new(
+        session: &'s Session,
+        guest: Guest,
+        client: Downstream<'s>,
+        asked: Asked,
+        framing: Framing,
+    ) -> Self {
         let shared = &session.shared;
-        let group = session.group();
+        let group = Arc::clone(&guest.group);
         let about = Transaction {
             id: TransactionId(shared.next_id()),
             direction: Direction::ToServer,
@@ -67,19 +76,26 @@ impl<'s> Exchange<'s> {
             recipients: Vec::new(),
             name: None,
         };
-        let plan = hold_plan(&session.client.gate.settings);
+        let settings = &session.client.gate.settings;
+        let is_stream = is_stream(asked.content_type());
+        let plan = if is_stream { stream_plan(settings) } else { hold_plan(settings) };
         let mut inspection = session.begin(&about, group, asked.root.clone(), plan);
         asked.tell(&mut inspection);
         let out = asked.outgoing(&shared.settings.load().hostname);
         let is_repeatable =
             framing == Framing::None && matches!(asked.method, Method::Head | Method::Idempotent);
         let closes = asked.wants_close || session.is_draining();
+        let mut request = Content::new(inspection, out, framing);
+        if is_stream {
+            request = request.with_tail_for(settings.tail_time_max);
+        }
         Self {
             session,
             client,
             origin: None,
+            guest,
             about,
-            request: Content::new(inspection, out, framing),
+            request,
             asked,
             response: None,
             is_repeatable,
@@ -121,6 +137,7 @@ impl<'s> Exchange<'s> {
             if self.is_through() {
                 return Ok(());
             }
+            self.pass_tails()?;
             self.connect().await?;
             let from_origin = self.read_origin()?;
             if self.is_through() {
@@ -193,6 +210,7 @@ impl<'s> Exchange<'s> {
             pending_to_origin = origin.pending_bytes();
         }
         let (patience, fault) = self.patience(pending_to_client, pending_to_origin);
+        let tail_due = self.tail_due();
         let (client, origin) = (&mut self.client, &mut self.origin);
         let from_origin = async {
             match origin {
@@ -204,9 +222,31 @@ impl<'s> Exchange<'s> {
             ready = from_origin => ready.map_err(|e| origin_fault(is_used, &e))?,
             ready = client.ready(client_reading) => ready.map_err(client_gone)?,
             () = sleep_until(self.last_progress + patience) => return Err(fault),
+            () = at(tail_due) => {}
         }
         if client.pending_bytes() < pending_to_client {
             self.last_progress = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// When something that is held has been held for its time.
+    fn tail_due(&self) -> Option<Instant> {
+        let of_response = self.response.as_ref().and_then(|response| response.content.tail_due());
+        self.request.tail_due().into_iter().chain(of_response).min()
+    }
+
+    /// Lets go what has been held for its time.
+    fn pass_tails(&mut self) -> Result<(), Fault> {
+        let Some(due) = self.tail_due() else { return Ok(()) };
+        let now = Instant::now();
+        if now < due {
+            return Ok(());
+        }
+        let is_used = self.origin.as_ref().is_some_and(Upstream::is_used);
+        self.request.pass_tail(now, self.origin.as_mut()).map_err(|e| origin_fault(is_used, &e))?;
+        if let Some(response) = &mut self.response {
+            response.content.pass_tail(now, Some(&mut self.client)).map_err(client_gone)?;
         }
         Ok(())
     }
@@ -254,19 +294,43 @@ impl<'s> Exchange<'s> {
         }
         // A request whose end has not come would be taken for the next one.
         let closes = self.closes || self.request.is_open() || self.client.has_begun();
-        let hostname = &self.session.shared.settings.load_full().hostname;
-        let about = About {
-            address: &self.asked.address(),
-            id: self.about.id,
-            hostname,
-            is_head: self.asked.method == Method::Head,
-            closes,
-        };
+        let mut about = self.session.about(Some(&self.asked), self.about.id);
+        (about.closes, about.bypass) = (closes, self.offered_bypass());
         let written = self.client.say_page(&page, &about);
-        self.note_answer(action, &page);
+        self.note_answer(action, &page, &about);
         written.map_err(|_| Over::Client)?;
         if closes { Err(Over::Said) } else { Ok(()) }
     }
+}
+
+/// At that time, if there is one.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
+}
+
+/// What is held of content that says little at a time: no beginning, and the end for a time.
+fn stream_plan(settings: &Listener) -> HoldPlan {
+    let tail_bytes = usize::try_from(settings.tail_bytes).unwrap_or(usize::MAX);
+    HoldPlan::HeadAndTail { hold_bytes: 0, tail_bytes }
+}
+
+/// Whether content of the type is a stream that says little at a time, and whose end nobody can wait for: events, calls
+/// of gRPC, pictures of a camera.
+fn is_stream(content_type: Option<&str>) -> bool {
+    content_type.is_some_and(|content_type| {
+        let media_type = media_type(content_type);
+        matches!(media_type.as_str(), "text/event-stream" | "multipart/x-mixed-replace")
+            || media_type == "application/grpc"
+            || media_type.starts_with("application/grpc+")
+    })
+}
+
+/// A `Content-Type` without parameters, in lower case.
+fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 fn hold_plan(settings: &Listener) -> HoldPlan {

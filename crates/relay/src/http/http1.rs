@@ -1,12 +1,11 @@
 //! A client that speaks HTTP/1: [`Http1`], one request after another. Rule: a request is read when the one before it has
 //! been answered; what came too early waits where it came.
 
-use super::asked::{Asked, Method};
-use super::connect;
+use super::admission;
+use super::asked::Asked;
 use super::content::Last;
 use super::downstream::Downstream;
-use super::exchange::Exchange;
-use super::page::{About, Page};
+use super::page::Page;
 use super::session::{Over, Session, client_gone};
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading, Stream};
@@ -92,12 +91,9 @@ impl Http1 {
         session.renew();
         // In boxes: what is done while a request is served takes no room between two of them.
         match Asked::read(*head, session.site()) {
-            Ok(asked) if asked.method == Method::Connect => {
-                Box::pin(connect::serve(session, &mut self.stream, asked)).await
-            }
             Ok(asked) => {
                 let client = Downstream::Http1(self);
-                Box::pin(Exchange::new(session, client, asked, framing).run()).await
+                Box::pin(admission::serve(session, client, asked, framing)).await
             }
             Err(page) => self.refuse(session, &page),
         }
@@ -154,8 +150,7 @@ impl Http1 {
     /// Answers what is no request that could be served; what follows it would not be understood.
     fn refuse(&mut self, session: &Session, page: &Page) -> Result<(), Over> {
         let id = TransactionId(session.shared.next_id());
-        let hostname = &session.shared.settings.load_full().hostname;
-        let about = About { address: "", id, hostname, is_head: false, closes: true };
+        let about = session.about(None, id);
         self.stream.write(&page.bytes(&about)).map_err(client_gone)?;
         let (client, why) = (session.client.client.ip().to_canonical(), page.why());
         let log = format!("refused {id} http from {client}: {} {why}", page.status());

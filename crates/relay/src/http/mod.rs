@@ -3,20 +3,23 @@
 //! `http1` takes one request after another from a client, `exchange` carries a request to its origin and the response
 //! back, each as `content` that is inspected on its way; `downstream` and `upstream` are the two sides of an exchange, in
 //! whatever version of HTTP. `session` is what the exchanges of a connection share; `asked` is what a request is for and
-//! what is known of it, `origin` the way to the server, `tunnel` what follows a CONNECT, `page` what people get in place of
+//! what is known of it, `admission` who it is from and who judges (`credentials`, `bypass`), `origin` the way to the server, `tunnel` what follows a CONNECT, `page` what people get in place of
 //! a page. The messages themselves are `lockgate_proto::http`.
 
+mod admission;
 mod asked;
+pub(crate) mod bypass;
 mod coding;
 mod connect;
 mod content;
+mod credentials;
 mod downstream;
 mod exchange;
 mod http1;
 mod intercept;
 mod opening;
 mod origin;
-pub(crate) mod page;
+pub mod page;
 mod session;
 mod site;
 mod tunnel;

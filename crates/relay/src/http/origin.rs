@@ -6,6 +6,7 @@ use super::connect;
 use super::page::{Page, Way};
 use super::session::Session;
 use crate::dial::{DialError, Purpose, Upstream, dial_host};
+use crate::events::access::Server;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Stream};
@@ -45,8 +46,9 @@ impl Origin {
             // The name leads elsewhere than the client meant to go: neither may be a place that is banned.
             let address = visitor.server;
             let meant = Asked::implied(address.ip().to_string(), address.port());
-            let about = session.about(TransactionId(shared.next_id()));
-            let inspection = connect::judged(session, &about, &meant);
+            let group = session.group_for(session.settled().flatten().as_deref());
+            let about = session.transaction(TransactionId(shared.next_id()), &group);
+            let inspection = connect::judged(session, &about, &group, &meant);
             if inspection.is_refused() {
                 return Err(Page::blocked(inspection.judgement(), Way::ToServer));
             }
@@ -81,6 +83,12 @@ impl Origin {
     /// The connection.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.upstream.stream
+    }
+
+    /// Where it leads, for the access log.
+    pub fn server(&self) -> Server {
+        let address = self.upstream.address.ip();
+        if self.leads_to_parent() { Server::Parent(address) } else { Server::Origin(address) }
     }
 
     /// Whether another request to the host may go by it: it is open, and nothing has come that nobody asked for.

@@ -1,90 +1,118 @@
 //! What people get in place of a page: [`Page`]. Rule: of what comes from outside nothing is anything but text.
+//!
+//! `template` is what a page is made from, `words` what stands on it in each language.
 
-use crate::reasons::{because, of_finding};
+mod template;
+mod words;
+
+pub use template::{Template, TemplateError};
+
+use super::session::VisitEnd;
+use crate::events::access::Ending;
+use crate::language::Language;
+use crate::reasons::{self, Why};
+use crate::settings::Settings;
 use lockgate_inspect::Judgement;
-use lockgate_model::{TransactionId, Verdict};
+use lockgate_model::{Class, TransactionId, Verdict};
 use lockgate_proto::http::{Framing, ResponseHead, Version, write_response};
 use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use template::Name;
+use words::{Label, Subject};
 
 /// A response of our own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     status: u16,
-    title: &'static str,
-    what: &'static str,
-    advice: &'static str,
+    subject: Subject,
     /// One for each reason; text from outside.
-    reasons: Vec<String>,
+    reasons: Vec<Why>,
+    /// A field besides those that every page has.
+    field: Option<(&'static str, String)>,
 }
 
 /// What stands on a page besides its own words.
-#[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+#[derive(Clone, Debug)]
+pub struct About {
     /// What was asked for; text from outside.
-    pub address: &'a str,
+    pub address: String,
     /// The name to ask the administrator by.
     pub id: TransactionId,
-    /// The gateway's name.
-    pub hostname: &'a str,
+    /// Who it is that says all this.
+    pub settings: Arc<Settings>,
+    /// What the page is made from.
+    pub template: Arc<Template>,
+    /// What its reader reads.
+    pub language: Language,
+    /// The link past it, and for how long it leads there.
+    pub bypass: Option<(String, Duration)>,
     /// Whether the method is HEAD: then there is no body.
     pub is_head: bool,
     /// Whether the connection ends behind it.
     pub closes: bool,
 }
 
-const TEMPLATE: &str = include_str!("page.html");
 /// Reasons that are shown.
 const REASONS_MAX: usize = 8;
 /// Characters of a reason or address that are shown.
 const SHOWN_MAX: usize = 400;
 
-const ASK: &str = "If you think that this is wrong, tell your administrator and name this number.";
-const AGAIN: &str = "Try again in a moment. If it stays so, tell your administrator and name this number.";
-
 impl Page {
     /// In place of what is not let through.
     pub fn blocked(judgement: &Judgement, way: Way) -> Self {
-        let reasons = if judgement.deciding_finding().is_some() {
-            judgement.findings.iter().map(of_finding).collect()
-        } else {
-            vec![because(judgement)]
-        };
+        let reasons = reasons::all(judgement);
         if judgement.verdict == Verdict::Defer {
-            let what = "It could not be inspected just now, and nothing passes that was not.";
-            return Self { status: 503, title: "Not let through yet", what, advice: AGAIN, reasons };
+            return Self::new(503, Subject::NotYet, reasons);
         }
-        let (title, what) = match way {
-            Way::ToServer => {
-                ("Request blocked", "What was to be sent is not let through, and the server got none of it.")
-            }
-            Way::ToClient => ("Page blocked", "What the server sent is not let through."),
+        let is_unwanted = judgement.deciding_finding().is_some_and(|found| found.class == Class::Web);
+        let subject = match way {
+            _ if is_unwanted => Subject::Unwanted,
+            Way::ToServer => Subject::RequestBlocked,
+            Way::ToClient => Subject::ResponseBlocked,
         };
-        Self { status: 403, title, what, advice: ASK, reasons }
+        Self::new(403, subject, reasons)
     }
 
     /// Where the proxy does not go.
     pub fn forbidden(why: impl Into<String>) -> Self {
-        let what = "The gateway does not go there.";
-        Self { status: 403, title: "Not allowed", what, advice: ASK, reasons: vec![why.into()] }
+        Self::new(403, Subject::Forbidden, vec![Why::Words(why.into())])
     }
 
     /// The client's request cannot be served as it is.
     pub fn bad_request(status: u16, why: impl Into<String>) -> Self {
-        let what = "The gateway cannot serve this request as it came.";
-        Self { status, title: "Request refused", what, advice: ASK, reasons: vec![why.into()] }
+        Self::new(status, Subject::BadRequest, vec![Why::Words(why.into())])
     }
 
     /// The origin cannot be reached, or what it says cannot be relayed.
     pub fn bad_gateway(status: u16, why: impl Into<String>) -> Self {
-        let what = "The server that was asked for gave no answer that can be passed on.";
-        Self { status, title: "No answer from the server", what, advice: AGAIN, reasons: vec![why.into()] }
+        Self::new(status, Subject::BadGateway, vec![Why::Words(why.into())])
+    }
+
+    /// The proxy wants to know who asks (RFC 7617); `realm` is free of quotes and backslashes.
+    pub fn unknown_user(realm: &str, why: &str) -> Self {
+        let field = Some(("Proxy-Authenticate", format!("Basic realm=\"{realm}\", charset=\"UTF-8\"")));
+        Self { field, ..Self::new(407, Subject::Unknown, vec![Why::Words(why.to_owned())]) }
+    }
+
+    /// A link past a page that is not taken.
+    pub fn link_over(why: &str) -> Self {
+        Self::new(403, Subject::LinkOver, vec![Why::Words(why.to_owned())])
+    }
+
+    /// A link past a page that is taken.
+    pub fn go_on(to: String) -> Self {
+        let reasons = vec![Why::Words("the link past the page was followed".to_owned())];
+        Self { field: Some(("Location", to)), ..Self::new(302, Subject::GoOn, reasons) }
+    }
+
+    fn new(status: u16, subject: Subject, reasons: Vec<Why>) -> Self {
+        Self { status, subject, reasons, field: None }
     }
 
     /// The server under TLS is not who it should be, or nobody knows who it is.
     pub fn distrusted(why: impl Into<String>) -> Self {
-        let what =
-            "The server could not prove that it is the one that was asked for, so nothing was sent to it.";
-        Self { status: 502, title: "Server not trusted", what, advice: ASK, reasons: vec![why.into()] }
+        Self::new(502, Subject::Distrusted, vec![Why::Words(why.into())])
     }
 
     /// Its status.
@@ -92,25 +120,34 @@ impl Page {
         self.status
     }
 
+    /// How it stands in the access log.
+    pub fn visit(&self, bytes: u64, ending: Ending) -> VisitEnd<'static> {
+        VisitEnd { ending, status: self.status, bytes, server: None, content_type: Some("text/html") }
+    }
+
     /// Its reasons, in one line for events.
     pub fn why(&self) -> String {
-        self.reasons.first().cloned().unwrap_or_default()
+        self.reasons.first().map(|why| why.words(Language::English)).unwrap_or_default()
     }
 
     /// The response, and what stands in it.
-    pub fn response(&self, about: &About<'_>) -> (ResponseHead, Vec<u8>) {
+    pub fn response(&self, about: &About) -> (ResponseHead, Vec<u8>) {
         let body = self.body(about).into_bytes();
         let length = body.len().to_string();
         let mut lines = vec![
             ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Language", about.language.tag()),
             ("Content-Length", &length),
             ("Cache-Control", "no-store"),
             ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
             ("X-Content-Type-Options", "nosniff"),
+            // The link on it is for its reader alone.
+            ("Referrer-Policy", "no-referrer"),
         ];
         if self.status == 503 {
             lines.push(("Retry-After", "30"));
         }
+        lines.extend(self.field.iter().map(|(name, value)| (*name, value.as_str())));
         let fields = lines.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
         let reason = reason_phrase(self.status).as_bytes().to_vec();
         let head = ResponseHead { status: self.status, reason, version: Version::Http11, fields };
@@ -118,7 +155,7 @@ impl Page {
     }
 
     /// The whole response as HTTP/1.1 has it.
-    pub fn bytes(&self, about: &About<'_>) -> Vec<u8> {
+    pub fn bytes(&self, about: &About) -> Vec<u8> {
         let (mut head, body) = self.response(about);
         head.fields.push(b"Connection", if about.closes { b"close" } else { b"keep-alive" });
         let mut out = Vec::new();
@@ -131,23 +168,45 @@ impl Page {
         out
     }
 
-    fn body(&self, about: &About<'_>) -> String {
-        let mut reasons = String::new();
-        for reason in self.reasons.iter().take(REASONS_MAX) {
-            let _ = writeln!(reasons, "<dd>{}</dd>", escaped(reason));
+    fn body(&self, about: &About) -> String {
+        let language = about.language;
+        let has_failed = matches!(self.status, 500..|407| 302);
+        about.template.filled(|name| match name {
+            Name::Lang => language.tag().to_owned(),
+            Name::Title => self.subject.title(language).to_owned(),
+            Name::What => self.subject.what(language).to_owned(),
+            Name::Reasons => self.reasons_list(language),
+            Name::Advice => self.subject.advice(language).to_owned(),
+            Name::Address => escaped(&about.address),
+            Name::Id => about.id.to_string(),
+            Name::Organisation => escaped(&about.settings.page.organisation),
+            Name::Contact => contact(&about.settings.page.contact, language),
+            Name::Bypass => about.bypass.as_ref().map_or_else(String::new, |(link, time)| {
+                let (words, beside) = words::offer(*time, language);
+                let link = escaped_whole(link);
+                format!(
+                    "<p class=\"bypass\"><a href=\"{link}\" rel=\"nofollow\">{words}</a><br>{beside}</p>\n"
+                )
+            }),
+            Name::Hostname => escaped(&about.settings.hostname),
+            Name::Sort => if has_failed { "failed" } else { "blocked" }.to_owned(),
+            Name::AddressLabel => Label::Address.word(language).to_owned(),
+            Name::WhyLabel => Label::Why.word(language).to_owned(),
+            Name::NumberLabel => Label::Number.word(language).to_owned(),
+        })
+    }
+
+    fn reasons_list(&self, language: Language) -> String {
+        let mut out = String::new();
+        for why in self.reasons.iter().take(REASONS_MAX) {
+            // What is there in English only says so to those who have it read to them.
+            let tag = match why {
+                Why::Words(_) if language != Language::English => " lang=\"en\"",
+                _ => "",
+            };
+            let _ = writeln!(out, "<li{tag}>{}</li>", escaped(&why.words(language)));
         }
-        let colour = if self.status == 403 { "#b3261e" } else { "#8a6100" };
-        let values = [
-            ("title", self.title.to_owned()),
-            ("what", self.what.to_owned()),
-            ("advice", self.advice.to_owned()),
-            ("colour", colour.to_owned()),
-            ("address", escaped(about.address)),
-            ("reasons", reasons),
-            ("id", about.id.to_string()),
-            ("hostname", escaped(about.hostname)),
-        ];
-        filled(TEMPLATE, &values)
+        out
     }
 }
 
@@ -169,26 +228,36 @@ pub fn unavailable(why: &str) -> String {
     )
 }
 
-/// Puts each value where its name stands in double braces. What is put in is not looked at again.
-fn filled(template: &str, values: &[(&str, String)]) -> String {
-    let mut out = String::with_capacity(template.len() + 512);
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("{{") {
-        out.push_str(before);
-        let (name, behind) = behind.split_once("}}").unwrap_or((behind, ""));
-        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
-            out.push_str(value);
-        }
-        rest = behind;
+/// Whom to ask: an address of mail or of the web is a link.
+fn contact(contact: &str, language: Language) -> String {
+    if contact.is_empty() {
+        return String::new();
     }
-    out.push_str(rest);
-    out
+    let is_word = !contact.contains(char::is_whitespace);
+    let scheme = match contact {
+        _ if !is_word => None,
+        _ if ["https://", "http://", "tel:", "mailto:"].iter().any(|known| contact.starts_with(known)) => {
+            Some("")
+        }
+        _ if contact.contains('@') => Some("mailto:"),
+        _ => None,
+    };
+    let (label, words) = (Label::Contact.word(language), escaped(contact));
+    match scheme {
+        Some(scheme) => format!("<p>{label}: <a href=\"{scheme}{words}\">{words}</a></p>\n"),
+        None => format!("<p>{label}: {words}</p>\n"),
+    }
 }
 
 /// Text that HTML takes for nothing else, at most so long.
 fn escaped(text: &str) -> String {
+    escaped_whole(&text.chars().take(SHOWN_MAX).collect::<String>())
+}
+
+/// The same, in whole.
+fn escaped_whole(text: &str) -> String {
     let mut out = String::new();
-    for c in text.chars().take(SHOWN_MAX) {
+    for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -208,8 +277,10 @@ fn escaped(text: &str) -> String {
 
 fn reason_phrase(status: u16) -> &'static str {
     match status {
+        302 => "Found",
         400 => "Bad Request",
         403 => "Forbidden",
+        407 => "Proxy Authentication Required",
         408 => "Request Timeout",
         414 => "URI Too Long",
         415 => "Unsupported Media Type",
@@ -229,6 +300,20 @@ mod tests {
     use super::*;
     use lockgate_model::{Buffer, Class, Engine, Finding};
 
+    fn about() -> About {
+        let settings = Settings { hostname: "gate.example".to_owned(), ..Settings::default() };
+        About {
+            address: String::new(),
+            id: TransactionId(7),
+            settings: Arc::new(settings),
+            template: Arc::new(Template::read(None).unwrap()),
+            language: Language::English,
+            bypass: None,
+            is_head: false,
+            closes: false,
+        }
+    }
+
     #[test]
     fn nothing_from_outside_is_anything_but_text() {
         let finding = Finding {
@@ -247,21 +332,15 @@ mod tests {
             ..Judgement::default()
         };
         let page = Page::blocked(&judgement, Way::ToClient);
-        let about = About {
-            address: "http://a.example/\"><b>{{hostname}}",
-            id: TransactionId(7),
-            hostname: "gate.example",
-            is_head: false,
-            closes: false,
-        };
+        let about = About { address: "http://a.example/\"><b>{{hostname}}".into(), ..about() };
         let text = String::from_utf8(page.bytes(&about)).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{head}");
-        assert!(head.ends_with(&format!("\r\nContent-Length: {}", body.len())), "{head}");
+        assert!(head.contains(&format!("\r\nContent-Length: {}", body.len())), "{head}");
         for words in [
             "Demo.Virus in part a.zip/&lt;script&gt;\u{fffd}\u{fffd}{{id}}",
             "http://a.example/&quot;&gt;&lt;b&gt;{{hostname}}",
-            "<strong>0000000000007</strong>",
+            "<strong class=\"id\">0000000000007</strong>",
             "Lockgate at gate.example",
             "<h1>Page blocked</h1>",
         ] {
@@ -273,9 +352,55 @@ mod tests {
     }
 
     #[test]
-    fn each_template_value_is_known() {
-        let page = Page::bad_gateway(502, "x");
-        let about = About { address: "", id: TransactionId(1), hostname: "", is_head: false, closes: true };
-        assert!(!page.body(&about).contains("{{"));
+    fn every_page_is_there_in_every_language() {
+        for subject in Subject::ALL {
+            let mut bodies = Vec::new();
+            for language in Language::ALL {
+                let page = Page::new(403, subject, vec![Why::Words("a reason".to_owned())]);
+                let link = ("/.well-known/x?a=1&b=2".to_owned(), Duration::from_secs(600));
+                let body = page.body(&About { language, bypass: Some(link), ..about() });
+                assert!(body.contains(&format!("<html lang=\"{}\">", language.tag())), "{body}");
+                assert!(
+                    body.contains("href=\"/.well-known/x?a=1&amp;b=2\"") && body.contains(" 10 Min")
+                        || language == Language::English,
+                    "{body}"
+                );
+                for landmark in ["<main", "</main>", "<header>", "<footer>", "<h1>", "name=\"viewport\""] {
+                    assert_eq!(body.matches(landmark).count(), 1, "{landmark}");
+                }
+                assert!(!body.contains("{{"), "{body}");
+                bodies.push(body);
+            }
+            assert_ne!(bodies[0], bodies[1], "{subject:?}");
+        }
+    }
+
+    #[test]
+    fn whom_to_ask_is_a_link_where_it_can_be() {
+        for (text, expected) in [
+            ("", ""),
+            ("it@example.org", "<a href=\"mailto:it@example.org\">it@example.org</a>"),
+            (
+                "https://help.example/?a&b",
+                "<a href=\"https://help.example/?a&amp;b\">https://help.example/?a&amp;b</a>",
+            ),
+            ("tel:+49-89-1234", "<a href=\"tel:+49-89-1234\">tel:+49-89-1234</a>"),
+            ("Frau Maier, Zimmer 12 <b>", "Frau Maier, Zimmer 12 &lt;b&gt;"),
+            ("javascript:alert(1)", "javascript:alert(1)</p>"),
+        ] {
+            let made = contact(text, Language::German);
+            assert!(made.contains(expected), "{made}");
+            assert_eq!(made.contains("Wen Sie fragen können"), !text.is_empty());
+        }
+    }
+
+    #[test]
+    fn who_must_say_his_name_is_told_how() {
+        let text = String::from_utf8(Page::unknown_user("Lockgate", "no name").bytes(&about())).unwrap();
+        assert!(text.starts_with("HTTP/1.1 407 Proxy Authentication Required\r\n"), "{text}");
+        assert!(
+            text.contains("\r\nProxy-Authenticate: Basic realm=\"Lockgate\", charset=\"UTF-8\"\r\n"),
+            "{text}"
+        );
     }
 }

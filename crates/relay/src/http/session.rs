@@ -1,10 +1,14 @@
 //! What the exchanges of one client's connection share: [`Session`]. Rule: nothing of one exchange is kept here for the
 //! next, but a connection to the server and what the engines know of the flow.
 
+use super::admission::Guest;
+use super::asked::{Asked, Method};
 use super::origin::Origin;
+use super::page::About;
 use super::site::Site;
 use crate::drain::Phase;
-use crate::events::{self, Passage};
+use crate::events::access::{Ending, Server};
+use crate::events::{self, Passage, Visit};
 use crate::listener::Visitor;
 use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
@@ -27,6 +31,24 @@ pub struct Session {
     security: Cell<Security>,
     /// The one site that requests go to, where TLS is intercepted.
     site: OnceCell<Site>,
+    /// Who all requests of the connection are from, where that is settled: a client that is intercepted, or what comes out of
+    /// its tunnel, is not asked again.
+    settled: RefCell<Option<Option<Arc<str>>>>,
+}
+
+/// How an exchange ended, for the access log.
+#[derive(Clone, Copy, Debug)]
+pub struct VisitEnd<'a> {
+    /// In one word.
+    pub ending: Ending,
+    /// The status that the client was given, 0 for none.
+    pub status: u16,
+    /// Bytes of content that went to the client.
+    pub bytes: u64,
+    /// The server, where there was one.
+    pub server: Option<Server>,
+    /// The response's type.
+    pub content_type: Option<&'a str>,
 }
 
 /// Why a session, or what is left of an exchange, is over.
@@ -47,6 +69,7 @@ impl Session {
     pub fn new(client: Visitor, shared: Arc<Shared>) -> Self {
         let security = Security::Clear;
         let inspect = RefCell::new(open_inspection(&client, &shared, security));
+        let settled = RefCell::new(client.is_intercepted.then_some(None));
         Self {
             shared,
             client,
@@ -54,6 +77,7 @@ impl Session {
             inspect,
             security: Cell::new(security),
             site: OnceCell::new(),
+            settled,
         }
     }
 
@@ -88,17 +112,58 @@ impl Session {
         self.shared.events.load().tls(&self.flow(), &tls);
     }
 
-    /// The group that judges.
-    pub fn group(&self) -> Arc<Group> {
-        Arc::clone(self.inspect.borrow().group_for(None))
+    /// The group that judges what a user does, or who is not known.
+    pub fn group_for(&self, user: Option<&str>) -> Arc<Group> {
+        Arc::clone(self.inspect.borrow().group_for_user(user))
+    }
+
+    /// Who all requests of the connection are from, where that is settled.
+    pub fn settled(&self) -> Option<Option<Arc<str>>> {
+        self.settled.borrow().clone()
+    }
+
+    /// From here on all requests are from this user: they come out of the tunnel that he asked for.
+    pub fn settle(&self, user: Option<Arc<str>>) {
+        self.settled.replace(Some(user));
+    }
+
+    /// What stands on a page besides its own words; `asked` where a request was understood.
+    pub fn about(&self, asked: Option<&Asked>, id: TransactionId) -> About {
+        About {
+            address: asked.map(Asked::address).unwrap_or_default(),
+            id,
+            settings: self.shared.settings.load_full(),
+            template: self.shared.template.load_full(),
+            language: asked.map(|asked| asked.language).unwrap_or_default(),
+            bypass: None,
+            is_head: asked.is_some_and(|asked| asked.method == Method::Head),
+            closes: true,
+        }
+    }
+
+    /// Writes a line of the access log.
+    pub fn visit(&self, asked: &Asked, guest: Option<&Guest>, end: &VisitEnd<'_>) {
+        let (address, user) = (asked.address(), guest.and_then(|guest| guest.user.as_deref()));
+        self.shared.events.load().visit(&Visit {
+            took: asked.begun.elapsed(),
+            client: self.client.client.ip(),
+            ending: end.ending,
+            status: end.status,
+            bytes: end.bytes,
+            method: asked.method_name(),
+            url: &address,
+            user,
+            server: end.server,
+            content_type: end.content_type,
+        });
     }
 
     /// A transaction towards a server, that is to bear this name.
-    pub fn about(&self, id: TransactionId) -> Transaction {
+    pub fn transaction(&self, id: TransactionId, group: &Group) -> Transaction {
         Transaction {
             id,
             direction: Direction::ToServer,
-            group: self.group().name.clone(),
+            group: group.name.clone(),
             sender: None,
             recipients: Vec::new(),
             name: None,

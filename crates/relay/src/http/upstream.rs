@@ -5,6 +5,7 @@ use super::content::{Last, Outlet};
 use super::http1;
 use super::origin::Origin;
 use super::session::Session;
+use crate::events::access::Server;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Released;
 use lockgate_proto::http::{Eof, Framing, RequestHead, ResponseHead, Step};
@@ -21,6 +22,13 @@ impl Upstream {
     pub fn is_used(&self) -> bool {
         match self {
             Self::Http1(origin) => origin.is_used,
+        }
+    }
+
+    /// Where it leads, for the access log.
+    pub fn server(&self) -> Server {
+        match self {
+            Self::Http1(origin) => origin.server(),
         }
     }
 

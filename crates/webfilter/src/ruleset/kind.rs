@@ -20,34 +20,84 @@ pub(crate) enum Content {
     Filters,
     /// Whether a category is of sites to ban.
     Usage,
+    /// Regular expressions for the lines of a request's header.
+    Headers,
+    /// Regular expressions for what a browser calls itself.
+    UserAgents,
+    /// Words that are looked for, joined with `+`.
+    Words,
+    /// Regular expressions for addresses whose words are not looked at.
+    NoSearches,
+    /// Addresses of clients.
+    Clients,
+    /// Names of clients, which are not looked up.
+    ClientNames,
+    /// Regular expressions with what stands in place of what they match.
+    Replacements(Purpose),
+}
+
+/// What a replacement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The words that are looked for, out of a URL.
+    Search,
+    /// Another URL, which the client does not hear of.
+    Url,
+    /// Another URL, which the client is sent to.
+    Redirect,
+    /// Another host for a tunnel.
+    Tunnel,
+    /// Lines of a request's header.
+    Header,
+    /// A further line, by URL.
+    AddedHeader,
+    /// Lines of a response's header.
+    ResponseHeader,
+    /// The content of a page.
+    Content,
 }
 
 /// What a list says of what is on it. The lists of a lower rank are not asked where one of a higher rank has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
+    /// A client that gets nothing.
+    ClientBanned,
+    /// A client that gets everything.
+    ClientException,
     LocalException,
+    /// Words that are looked for: grey sites are no way round.
+    LocalSearchBanned,
     LocalGrey,
     LocalBanned,
     Exception,
+    /// What pages of such a site lead to.
+    RefererException,
     Grey,
     Banned,
     /// A filter with the option `important`.
     ImportantFilter,
     FilterException,
     Filter,
+    /// An exception wherever nothing bans it.
+    SemiException,
+    /// Words that may be looked for wherever the site is not banned.
+    SearchException,
+    SearchBanned,
     /// Files may be fetched from there whatever they are.
     FilesAllowed,
     /// A type of file.
     FileBanned,
-    /// A type of file that may be fetched where all others are banned, which nothing asks for yet.
+    /// A type of file that may be fetched where all others are banned.
     FileAllowed,
+    /// It says nothing of whether something is banned.
+    Nothing,
 }
 
 /// The kind of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind(u8);
 
-const KINDS: [(&str, Content, Rank); 36] = [
+const KINDS: [(&str, Content, Rank); 64] = [
     ("localexceptionsitelist", Content::Sites, Rank::LocalException),
     ("localexceptionsiteiplist", Content::Sites, Rank::LocalException),
     ("localexceptionurllist", Content::Urls, Rank::LocalException),
@@ -79,6 +129,34 @@ const KINDS: [(&str, Content, Rank); 36] = [
     ("exceptionextensionlist", Content::Extensions, Rank::FileAllowed),
     ("bannedmimetypelist", Content::MediaTypes, Rank::FileBanned),
     ("exceptionmimetypelist", Content::MediaTypes, Rank::FileAllowed),
+    ("bannedregexpheaderlist", Content::Headers, Rank::Banned),
+    ("exceptionregexpheaderlist", Content::Headers, Rank::Exception),
+    ("bannedregexpuseragentlist", Content::UserAgents, Rank::Banned),
+    ("exceptionregexpuseragentlist", Content::UserAgents, Rank::Exception),
+    ("refererexceptionsitelist", Content::Sites, Rank::RefererException),
+    ("refererexceptionsiteiplist", Content::Sites, Rank::RefererException),
+    ("refererexceptionurllist", Content::Urls, Rank::RefererException),
+    ("localbannedsearchlist", Content::Words, Rank::LocalSearchBanned),
+    ("bannedsearchlist", Content::Words, Rank::SearchBanned),
+    ("bannedsearchoveridelist", Content::Words, Rank::SearchException),
+    ("searchregexplist", Content::Replacements(Purpose::Search), Rank::Nothing),
+    ("searchexceptionregexplist", Content::NoSearches, Rank::Nothing),
+    ("urlregexplist", Content::Replacements(Purpose::Url), Rank::Nothing),
+    ("urlredirectregexplist", Content::Replacements(Purpose::Redirect), Rank::Nothing),
+    ("sslsiteregexplist", Content::Replacements(Purpose::Tunnel), Rank::Nothing),
+    ("headerregexplist", Content::Replacements(Purpose::Header), Rank::Nothing),
+    ("addheaderregexplist", Content::Replacements(Purpose::AddedHeader), Rank::Nothing),
+    ("responseheaderregexplist", Content::Replacements(Purpose::ResponseHeader), Rank::Nothing),
+    ("contentregexplist", Content::Replacements(Purpose::Content), Rank::Nothing),
+    ("bannediplist", Content::Clients, Rank::ClientBanned),
+    ("exceptioniplist", Content::Clients, Rank::ClientException),
+    ("bannedclientlist", Content::ClientNames, Rank::ClientBanned),
+    ("exceptionclientlist", Content::ClientNames, Rank::ClientException),
+    ("bannedsearchoverridelist", Content::Words, Rank::SearchException),
+    ("semiexceptionsitelist", Content::Sites, Rank::SemiException),
+    ("semiexceptionsiteiplist", Content::Sites, Rank::SemiException),
+    ("localsemiexceptionsitelist", Content::Sites, Rank::SemiException),
+    ("localsemiexceptionsiteiplist", Content::Sites, Rank::SemiException),
     ("domains", Content::Sites, Rank::Banned),
     ("urls", Content::Urls, Rank::Banned),
     ("expressions", Content::Patterns, Rank::Banned),
@@ -91,6 +169,33 @@ const USAGE: Kind = Kind(u8::MAX);
 /// Names that other collections have for the same.
 const ALSO: [(&str, &str); 2] =
     [("expression", "expressions"), ("very_restrictive_expression", "expressions")];
+/// Lists of e2guardian that decide nothing here, by the beginnings of their names, and why.
+const IDLE: [(&[&str], &str); 12] = [
+    (&["log", "nolog", "alertcategorylist"], "what is logged is chosen in `[events]`"),
+    (&["exceptionvirus"], "everything is scanned for viruses, wherever it comes from"),
+    (&["managed", "fancy", "trickle"], "there is one way to hold downloads, whatever fetches them"),
+    (&["authexception"], "who must say who he is is chosen by listener"),
+    (
+        &["filtergroupslist", "ipgroups", "portgroups", "default"],
+        "who is in which group is chosen in `[[policy.group]]`",
+    ),
+    (&["browserregexplist"], "no page asks browsers for a password"),
+    (&["domainsnobypass", "urlnobypass", "ipnobypass"], "no list says what may be bypassed"),
+    (&["embededreferer"], "addresses within addresses are not taken apart"),
+    (
+        &["nomitm", "nocheckcert"],
+        "what is intercepted, and how it is checked, is chosen in the configuration",
+    ),
+    (
+        &["bannedsslsite", "greysslsite", "localbannedsslsite", "localgreysslsite"],
+        "e2guardian's own storyboard does not ask for it",
+    ),
+    (
+        &["allowedtldlist", "blanketblocktldlist"],
+        "only a storyboard of one's own asks for it: list `.TLD` in bannedsitelist",
+    ),
+    (&["bannedtimelist", "blankettimelist"], "write `#time:` and `**` into a bannedsitelist of its own"),
+];
 /// How many lines decide what a file without a telling name is.
 const LINES_SNIFFED: usize = 64;
 
@@ -107,6 +212,13 @@ impl Kind {
             let (_, ending) = name.rsplit_once('.')?;
             Self::named(ending).filter(|kind| kind.is_of_a_category() || kind.is_by_ending())
         })
+    }
+
+    /// Why a file of that name decides nothing, where it is a list of e2guardian.
+    pub fn idle(file_name: &str) -> Option<&'static str> {
+        let name = file_name.rsplit(['/', ':']).next()?;
+        let begins = |names: &&(&[&str], &str)| names.0.iter().any(|begin| name.starts_with(begin));
+        IDLE.iter().find(begins).map(|(_, why)| *why)
     }
 
     /// The kind that a file's first lines tell: hosts, Adblock filters, or names of sites.

@@ -5,13 +5,16 @@ pub(crate) mod filter;
 pub(crate) mod kind;
 pub(crate) mod lines;
 pub(crate) mod punycode;
+pub(crate) mod replacement;
 pub(crate) mod site;
+pub(crate) mod words;
 
 pub use kind::Kind;
 
 use crate::filters::Glob;
 use crate::moment::TimeLimit;
-use kind::{Content, Rank};
+use kind::{Content, Purpose, Rank};
+pub(crate) use replacement::Template;
 use std::net::IpAddr;
 
 /// Why a line is not loaded: what is wrong, and what to do.
@@ -46,6 +49,25 @@ pub(crate) enum Entry {
     Glob(Glob),
     /// Everything, or every host that is no name.
     Blanket(Scope),
+    /// A regular expression for the lines of a header.
+    Header(String),
+    /// A regular expression for what a browser calls itself.
+    UserAgent(String),
+    /// Words in their normal form.
+    Words(String),
+    /// A regular expression for addresses whose words are not looked at.
+    NoSearch(String),
+    /// Clients from one address to another.
+    Client {
+        first: IpAddr,
+        last: IpAddr,
+    },
+    /// What stands in place of what an expression matches.
+    Replacement {
+        purpose: Purpose,
+        expression: String,
+        template: Template,
+    },
 }
 
 /// What a blanket entry covers.
@@ -54,6 +76,10 @@ pub(crate) enum Scope {
     All,
     /// Hosts that are addresses.
     Addresses,
+    /// Tunnels and what is encrypted.
+    Encrypted,
+    /// The same, to hosts that are addresses.
+    EncryptedAddresses,
 }
 
 /// What a line comes to.
@@ -83,7 +109,9 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Line, Fault> {
     }
     let one = |entry| Ok(Line::Entries(vec![entry]));
     let text = match content {
-        Content::Patterns => lines::without_spaced_comment(line),
+        Content::Patterns | Content::Headers | Content::UserAgents => lines::without_spaced_comment(line),
+        // Anything may stand between the quotes.
+        Content::Replacements(_) | Content::NoSearches => line,
         _ => lines::without_comment(line),
     };
     if text.is_empty() {
@@ -99,6 +127,19 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Line, Fault> {
             none if none.is_empty() => Ok(Line::PassedOver),
             entries => Ok(Line::Entries(entries)),
         },
+        Content::Headers => one(Entry::Header(text.to_owned())),
+        Content::UserAgents => one(Entry::UserAgent(text.to_owned())),
+        Content::Words => one(Entry::Words(words::parse(text)?)),
+        Content::NoSearches => one(Entry::NoSearch(replacement::unquoted(text).to_owned())),
+        Content::Clients => one(site::parse_client(text)?),
+        Content::ClientNames => Err(Fault(format!(
+            "{text:?} is the name of a client, and those are not looked up: list its address in bannediplist or \
+             exceptioniplist"
+        ))),
+        Content::Replacements(purpose) => {
+            let (expression, template) = replacement::parse(text)?;
+            one(Entry::Replacement { purpose, expression: expression.to_owned(), template })
+        }
         Content::Filters | Content::Usage => Ok(Line::Comment),
     }
 }

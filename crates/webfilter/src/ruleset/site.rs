@@ -14,11 +14,8 @@ pub(crate) fn parse_site(line: &str) -> Result<Entry, Fault> {
     match line {
         "**" => return Ok(Entry::Blanket(Scope::All)),
         "*ip" => return Ok(Entry::Blanket(Scope::Addresses)),
-        "**s" | "*ips" => {
-            let reason =
-                format!("{line:?} holds for CONNECT only, which is not told apart yet: write it without s");
-            return Err(Fault(reason));
-        }
+        "**s" => return Ok(Entry::Blanket(Scope::Encrypted)),
+        "*ips" => return Ok(Entry::Blanket(Scope::EncryptedAddresses)),
         _ => {}
     }
     if let Some((first, last)) = network(line) {
@@ -73,6 +70,16 @@ pub(crate) fn parse_media_type(line: &str) -> Result<Entry, Fault> {
             Ok(Entry::MediaType(text))
         }
         _ => Err(Fault(format!("{text:?} is no media type: write it as \"video/mpeg\""))),
+    }
+}
+
+/// A line of a list of clients.
+pub(crate) fn parse_client(line: &str) -> Result<Entry, Fault> {
+    match network(line) {
+        Some((first, last)) => Ok(Entry::Client { first, last }),
+        None => Err(Fault(format!(
+            "{line:?} is no address: write it as 192.0.2.1, 192.0.2.0/24 or 192.0.2.1-192.0.2.9"
+        ))),
     }
 }
 
@@ -207,6 +214,8 @@ mod tests {
             ("intranet", Entry::Name("intranet".into())),
             ("**", Entry::Blanket(Scope::All)),
             ("*ip", Entry::Blanket(Scope::Addresses)),
+            ("**s", Entry::Blanket(Scope::Encrypted)),
+            ("*ips", Entry::Blanket(Scope::EncryptedAddresses)),
             ("a.example/x.asp", Entry::Url { host: "a.example".into(), path: b"/x.asp".into() }),
             ("192.0.2.7", net("192.0.2.7", "192.0.2.7")),
             ("10.0.0.0/24", net("10.0.0.0", "10.0.0.255")),
@@ -218,7 +227,7 @@ mod tests {
             assert_eq!(parse_site(line), Ok(expected), "{line}");
         }
         let long = format!("{}.example", "a".repeat(64));
-        for line in ["**s", "*ips", "a b", "a..b", "-", "host:80", "é\u{0}.example", &long, ".", "*"] {
+        for line in ["a b", "a..b", "-", "host:80", "é\u{0}.example", &long, ".", "*"] {
             match parse_site(line) {
                 Err(_) => {}
                 Ok(Entry::Name(name)) if name == "-" => {}

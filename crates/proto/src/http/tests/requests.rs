@@ -192,7 +192,8 @@ fn chunks_that_are_none() {
     let cases: &[(&[u8], Refusal)] = &[
         (b"\r\n", BadChunk),
         (b" 1\r\n", BadChunk),
-        (b"1 \r\n", BadChunk),
+        (b"1 2\r\n", BadChunk),
+        (b"1 \x0b\r\n", BadChunk),
         (b"+1\r\n", BadChunk),
         (b"-1\r\n", BadChunk),
         (b"0x1\r\n", BadChunk),
@@ -217,6 +218,17 @@ fn chunks_that_are_none() {
             [b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice(), chunks].concat();
         let said = read(&input);
         assert_eq!(said.last(), Some(&format!("{expected:?}")), "{}: {said:?}", chunks.escape_ascii());
+    }
+}
+
+#[test]
+fn blanks_behind_the_size_of_a_chunk_say_nothing() {
+    for size in ["2 ", "2\t ", "2 ;x", "02 ; x=y", "2;x "] {
+        let input = format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\nhi\r\n0 \r\n\r\n"
+        );
+        let said = read(input.as_bytes());
+        assert_eq!(said.get(3..), Some(["[hi]".to_owned(), "end".to_owned()].as_slice()), "{size}: {said:?}");
     }
 }
 

@@ -200,7 +200,7 @@ fn responses_that_are_none() {
         ("", "HTTP/1.1 +20 OK\r\n", BadStatus),
         ("", "HTTP/1.1 200 O\u{7}K\r\n", ControlCharacter),
         ("", "HTTP/1.1 200 OK\rX: y\r\n", BareCr),
-        ("", "HTTP/1.1 200 OK\n", BareLf),
+        (ok, "Transfer-Encoding: chunked\n\n1\n", BareLf),
         ("", "\0HTTP/1.1 200 OK\r\n", BadStartLine),
         ("", "H\0TTP/1.1 200 OK\r\n", Nul),
         ("", "\r\nX", BadStartLine),
@@ -223,4 +223,12 @@ fn responses_that_are_none() {
         let said = read(&[], input.as_bytes());
         assert_eq!(said.last(), Some(&format!("{expected:?}")), "{input}: {said:?}");
     }
+}
+
+#[test]
+fn line_feeds_alone_end_the_lines_of_a_head() {
+    let said = read(&["GET"], b"HTTP/1.1 200 OK\nX: y\r\nContent-Length: 2\n\nhi");
+    let expected =
+        ["200 OK Http11 Length(2) closes", "X=y", "Content-Length=2", "[hi]", "end [BareLf]", "eof Complete"];
+    assert_eq!(said, expected);
 }

@@ -2,9 +2,12 @@
 
 use super::Exchange;
 use crate::events::Action;
+use crate::http::bypass;
 use crate::http::page::{Page, Way};
-use lockgate_model::Verdict;
+use lockgate_inspect::Judgement;
+use lockgate_model::{Class, Verdict};
 use std::io;
+use std::time::{Duration, SystemTime};
 
 /// Why an exchange comes to no good end.
 pub enum Fault {
@@ -41,6 +44,31 @@ impl Exchange<'_> {
             (_, Way::ToClient) => Action::Replaced,
         };
         Fault::Answer(Box::new(Page::blocked(judgement, way)), action)
+    }
+}
+
+impl Exchange<'_> {
+    /// The link past the page, where policy gives one and nothing but lists keeps the page from being let through.
+    pub fn offered_bypass(&self) -> Option<(String, Duration)> {
+        let time = self.guest.group.bypass?;
+        let response = self.response.as_ref().map(|response| response.content.inspection());
+        let judged = [Some(self.request.inspection()), response].into_iter().flatten();
+        let refused: Vec<_> = judged.filter(|inspection| inspection.is_refused()).collect();
+        let is_by_lists = |judgement: &Judgement| {
+            let is_web = judgement.deciding_finding().is_some_and(|found| found.class == Class::Web);
+            let group = &self.guest.group;
+            let others = judgement.findings.iter().filter(|found| found.class != Class::Web);
+            is_web
+                && !judgement.is_ours
+                && others.into_iter().all(|found| group.on_finding(found.class) <= Verdict::Tag)
+        };
+        if refused.is_empty() || !refused.iter().all(|inspection| is_by_lists(inspection.judgement())) {
+            return None;
+        }
+        let (client, user) = (self.session.client.client.ip(), self.guest.user.as_deref());
+        let way = bypass::Way { client, user, host: &self.asked.host };
+        let link = self.session.shared.bypasses.link(way, self.asked.uri(), SystemTime::now());
+        Some((link, time))
     }
 }
 

@@ -2,16 +2,17 @@
 //! of the next hop alone goes no further.
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
-use super::{Exchange, Response, Upstream, hold_plan};
+use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, stream_plan};
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
-use lockgate_inspect::{HoldPlan, Inspection, Root};
+use lockgate_inspect::{Inspection, Root};
 use lockgate_model::{Buffer, Direction, Reason, Transaction};
 use lockgate_proto::http::{Eof, Frame, Framing, ResponseHead, Version, strip_hop_by_hop};
 use std::io;
+use std::sync::Arc;
 
 impl Exchange<'_> {
     /// Reads once from the origin and passes on what came; says whether anything did.
@@ -96,13 +97,17 @@ impl Exchange<'_> {
         let inspection = self.open_response(&head, root, content_type.as_deref());
         let framing = self.framing_to_client(framing, &mut head);
         let status = head.status;
-        let content = Content::new(inspection, head, framing);
+        let is_stream = is_stream(content_type.as_deref());
+        let mut content = Content::new(inspection, head, framing);
+        if is_stream {
+            content = content.with_tail_for(self.session.client.gate.settings.tail_time_max);
+        }
         let is_refused = content.inspection().is_refused();
         let response = self.response.insert(Response { content, status, content_type });
         if is_refused {
             return Err(self.blocked(Way::ToClient));
         }
-        if is_event_stream(response.content_type.as_deref()) {
+        if is_stream {
             // The client is told that it is connected before the first event comes.
             response.content.begin(&mut self.client).map_err(client_gone)?;
         }
@@ -140,12 +145,13 @@ impl Exchange<'_> {
     fn open_response(&mut self, head: &ResponseHead, root: Root, content_type: Option<&str>) -> Inspection {
         let session = self.session;
         let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
-        let plan = match is_event_stream(content_type) {
-            // Events would wait for as long as the server has no more to say: what is scanned leaves at once.
-            true => HoldPlan::Head { hold_bytes: 0 },
-            false => hold_plan(&session.client.gate.settings),
+        let settings = &session.client.gate.settings;
+        let plan = match is_stream(content_type) {
+            // Its parts would wait for as long as the server has no more to say.
+            true => stream_plan(settings),
+            false => hold_plan(settings),
         };
-        let mut inspection = session.begin(&about, session.group(), root, plan);
+        let mut inspection = session.begin(&about, Arc::clone(&self.guest.group), root, plan);
         self.asked.tell(&mut inspection);
         inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
         if head.status == 206 {
@@ -173,13 +179,4 @@ impl Exchange<'_> {
             Outcome::Refused => Err(self.blocked(Way::ToClient)),
         }
     }
-}
-
-/// A `Content-Type` without parameters, in lower case.
-fn media_type(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-fn is_event_stream(content_type: Option<&str>) -> bool {
-    content_type.is_some_and(|content_type| media_type(content_type) == "text/event-stream")
 }
