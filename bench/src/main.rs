@@ -11,6 +11,7 @@ mod report;
 mod scenario;
 mod sink;
 mod splice;
+mod web_lists;
 mod web_load;
 mod web_origin;
 

@@ -1,37 +1,22 @@
-//! e2guardian as Debian ships it, with a list of sites more. Rule: its own files, with only the paths and what is said changed.
+//! e2guardian as Debian ships it, with more lists. Rule: its own files, with only the paths and what is said changed.
 //!
 //! What is not stock, and why: clamd scans for viruses; requests go to their servers directly, which spares it a Squid.
 
 use super::{await_port, directory, run, spawn};
+use crate::web_lists::move_paths;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Whether pages are searched for phrases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phrases {
-    /// As it is shipped: every phrase list that its own lists include.
-    Shipped,
+    /// Every phrase of its lists, once each in both readings, as it is shipped.
+    All,
     /// Not at all.
     Off,
-}
-
-/// Debian's lists in a directory of their own, with `sites` beside the sites that are banned.
-pub fn copy_lists(home: &Path, sites: &str) -> std::io::Result<PathBuf> {
-    let lists = home.join("lists");
-    let _ = fs::remove_dir_all(home);
-    directory(home, None)?;
-    run(Command::new("cp").arg("-r").arg("/etc/e2guardian/lists").arg(&lists))?;
-    move_paths(&lists, "/etc/e2guardian/lists", &lists)?;
-    fs::write(lists.join("bench-sites"), sites)?;
-    let banned = fs::read_to_string(lists.join("bannedsitelist"))?;
-    fs::write(
-        lists.join("bannedsitelist"),
-        format!("{banned}\n.Include<{}/bench-sites>\n", lists.display()),
-    )?;
-    Ok(lists)
 }
 
 /// Starts it with these lists and the clamd at this socket.
@@ -55,7 +40,7 @@ pub fn start(
             .replace("filterports = 8080", &format!("filterports = {}", address.port()))
             .replace("transparenthttpsport = 8443", "");
         let text = match phrases {
-            Phrases::Shipped => text,
+            Phrases::All => text,
             Phrases::Off => text.replace("weightedphrasemode = 2", "weightedphrasemode = 0"),
         };
         format!(
@@ -76,12 +61,4 @@ pub fn start(
 fn edit(path: &Path, change: impl FnOnce(String) -> String) -> std::io::Result<()> {
     let text = fs::read_to_string(path)?;
     fs::write(path, change(text))
-}
-
-/// Names the files of the copy in place of those of the system.
-fn move_paths(directory: &Path, from: &str, to: &Path) -> std::io::Result<()> {
-    let expression = format!("s,{from},{},g", to.display());
-    let mut find = Command::new("find");
-    find.arg(directory).args(["-type", "f", "-exec", "sed", "-i", &expression, "{}", "+"]);
-    run(&mut find)
 }

@@ -127,7 +127,8 @@ fn spawn(command: &mut Command, log: &Path) -> std::io::Result<Child> {
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()
 }
 
-fn directory(path: &Path, owner: Option<&str>) -> std::io::Result<PathBuf> {
+/// A directory, made if it is not there.
+pub fn directory(path: &Path, owner: Option<&str>) -> std::io::Result<PathBuf> {
     fs::create_dir_all(path)?;
     if let Some(owner) = owner {
         run(Command::new("chown").arg("-R").arg(owner).arg(path))?;
@@ -140,7 +141,8 @@ fn allow_all(path: &Path) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
-fn run(command: &mut Command) -> std::io::Result<()> {
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> std::io::Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(());

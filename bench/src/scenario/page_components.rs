@@ -5,7 +5,7 @@ use crate::mail::{self, Random};
 use crate::report::Table;
 use crate::scenario::components::{thread_ms, time};
 use crate::scenario::mail_speed::SIGNATURES;
-use crate::scenario::web_speed::{SITES, banned_sites};
+use crate::web_lists::{SITES, made_sites};
 use crate::web_origin::{PAGES, page};
 use lockgate_inspect::{Generation, Group, HoldPlan, Policy, Pools, Progress, Root, Session};
 use lockgate_model::{Buffer, Database, Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
@@ -21,7 +21,7 @@ const PAGES_AT_ONCE: usize = 20;
 
 /// Prints a table for the pages and one for the look-ups.
 pub fn run() -> std::io::Result<()> {
-    let sites = Arc::new(sites(&banned_sites()));
+    let sites = Arc::new(sites(&made_sites()));
     let mut table = Table::new(
         "parts of a page's way, processor µs",
         &["page", "nothing looked for", "sites", "signatures", "sites and signatures"],
@@ -56,7 +56,7 @@ const NOW: Moment = Moment { weekday: 0, minute: 0 };
 /// Look-ups of listed sites and others, in an order that no cache knows.
 fn look_up(sites: &lockgate_webfilter::Database) {
     let mut random = Random::new(7);
-    let listed: Vec<String> = banned_sites().lines().map(str::to_owned).collect();
+    let listed: Vec<String> = made_sites().lines().map(str::to_owned).collect();
     let listed: Vec<String> = (0..LOOKUPS)
         .map(|_| format!("http://{}/", listed[(random.number() % listed.len() as u64) as usize]))
         .collect();

@@ -2,23 +2,21 @@
 //! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client.
 
 use crate::gateway::Gateway;
-use crate::mail::{self, Random};
+use crate::mail;
 use crate::peers::e2guardian::{self, Phrases};
 use crate::peers::{await_port, clamd, local, squid, stop};
 use crate::process::exact_processor_ms;
 use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
+use crate::web_lists::Lists;
 use crate::web_load;
 use crate::web_origin::PAGES;
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 pub const CLIENTS: usize = 80;
-/// Sites that are banned beside those of the lists.
-pub const SITES: usize = 637_941;
 /// How often each candidate is measured; the median counts.
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_millis(1500);
@@ -35,10 +33,11 @@ const E2GUARDIAN_BARE: &str = "e2guardian + clamd, no phrases";
 pub fn run(directory: &Path) -> std::io::Result<()> {
     let mut field = Field::open(&directory.join("web"))?;
     println!(
-        "\nWhat each does: {LOCKGATE}: {SIGNATURES} signatures, and the lists of e2guardian as Debian ships them with {SITES} \
-         sites more (phrases are not searched for yet); {ENGINES_OFF}: no signatures, no lists; {SQUID}: no cache, no lists, \
-         one process; {E2GUARDIAN}: the same lists and signatures, and the phrase lists that it ships; {E2GUARDIAN_BARE}: \
-         the same with weightedphrasemode 0. All write a log. Client and origin share the machine's cores with them."
+        "\nWhat each does: {LOCKGATE}: {SIGNATURES} signatures, the lists of e2guardian as Debian ships them with {}; {ENGINES_OFF}: \
+         no signatures, no lists; {SQUID}: no cache, no lists, one process; {E2GUARDIAN}: the same lists, phrases and \
+         signatures; {E2GUARDIAN_BARE}: the same with weightedphrasemode 0. All write a log. Connections are kept alive as \
+         far as a candidate does so; the last column says how far. Client and origin share the machine's cores with them.",
+        field.lists
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for bytes in PAGES {
@@ -69,6 +68,8 @@ struct Candidate {
 struct Field {
     origin: SocketAddr,
     candidates: Vec<Candidate>,
+    /// What lists they have.
+    lists: String,
     _children: Children,
     _gateways: Gateways,
 }
@@ -82,11 +83,11 @@ pub struct Gateways {
 impl Gateways {
     /// Both, with lists and signatures of their own.
     pub fn start(directory: &Path) -> std::io::Result<Self> {
-        let lists = e2guardian::copy_lists(&directory.join("lists"), &banned_sites())?;
+        let lists = Lists::make(&directory.join("lists"))?;
         Self::start_with(directory, &lists, &mail::random_signatures(SIGNATURES))
     }
 
-    fn start_with(directory: &Path, lists: &Path, signatures: &str) -> std::io::Result<Self> {
+    fn start_with(directory: &Path, lists: &Lists, signatures: &str) -> std::io::Result<Self> {
         let database = directory.join("bench.ndb");
         std::fs::write(&database, signatures)?;
         let none = directory.join("none.ndb");
@@ -97,7 +98,7 @@ impl Gateways {
             Gateway::start_web(&directory.join(name), local(port), &tables)
         };
         Ok(Self {
-            on: start("full", 28082, &database, &format!("{lists:?}"))?,
+            on: start("full", 28082, &database, &format!("{:?}", lists.directory))?,
             off: start("off", 28083, &none, "")?,
         })
     }
@@ -114,7 +115,7 @@ struct Figure {
 
 impl Field {
     fn open(directory: &Path) -> std::io::Result<Self> {
-        let lists = e2guardian::copy_lists(&directory.join("lists"), &banned_sites())?;
+        let lists = Lists::make(&directory.join("lists"))?;
         let signatures = mail::random_signatures(SIGNATURES);
         let (origin, relay, clamd) = (local(28080), local(28081), local(28310));
         // Whatever fails below, what runs by then is stopped.
@@ -129,9 +130,9 @@ impl Field {
         children.push(clamd::start(&home, &signatures, clamd)?);
         let socket = home.join("socket");
         let start = |name, address, phrases| {
-            e2guardian::start(&directory.join(name), address, &lists, &socket, phrases)
+            e2guardian::start(&directory.join(name), address, &lists.directory, &socket, phrases)
         };
-        children.push(start("e2guardian", e2g, Phrases::Shipped)?);
+        children.push(start("e2guardian", e2g, Phrases::All)?);
         children.push(start("e2guardian-bare", bare, Phrases::Off)?);
         let pids: Vec<u32> = children.iter().map(Child::id).collect();
         let candidate = |name, address, pids: &[u32]| Candidate { name, address, pids: pids.to_vec() };
@@ -144,7 +145,7 @@ impl Field {
             candidate(E2GUARDIAN, e2g, &pids[3..5]),
             candidate(E2GUARDIAN_BARE, bare, &[pids[3], pids[5]]),
         ];
-        Ok(Self { origin, candidates, _children: running, _gateways: gateways })
+        Ok(Self { origin, candidates, lists: lists.words, _children: running, _gateways: gateways })
     }
 
     /// The median of each candidate's rounds, which take turns.
@@ -228,16 +229,6 @@ pub fn role(arguments: &[&str], address: SocketAddr) -> std::io::Result<Child> {
     let child = Command::new(std::env::current_exe()?).args(arguments).stdin(Stdio::null()).spawn()?;
     await_port(address, Duration::from_secs(10))?;
     Ok(child)
-}
-
-/// As many names of sites as a large collection of lists has.
-pub fn banned_sites() -> String {
-    let mut random = Random::new(SITES as u64);
-    let mut text = String::new();
-    for _ in 0..SITES {
-        let _ = writeln!(text, "{:016x}.example", random.number());
-    }
-    text
 }
 
 /// Each figure's own median.

@@ -5,6 +5,7 @@ use crate::config::value::{Value, Wrong};
 use lockgate_inspect::{Ban, Group, NamePattern};
 use lockgate_model::{Class, FileType, Limits, Verdict};
 use lockgate_relay::settings::{Certificate, DEFAULT_SMTP_ADDRESS, Listener, NextHop, Settings, Speaks};
+use lockgate_webfilter::Files;
 use std::path::PathBuf;
 
 /// Everything but listeners and policy.
@@ -22,6 +23,8 @@ pub struct Draft {
     pub authority_certificate: Option<PathBuf>,
     /// Its key.
     pub authority_key: Option<PathBuf>,
+    /// Which types of files may be fetched.
+    pub files: Files,
 }
 
 /// Where signatures or lists come from.
@@ -42,6 +45,7 @@ impl Default for Draft {
             lists: vec![Source::Demonstration],
             authority_certificate: None,
             authority_key: None,
+            files: Files::default(),
         }
     }
 }

@@ -20,6 +20,7 @@ mod intercept;
 mod opening;
 mod origin;
 pub mod page;
+mod replace;
 mod session;
 mod site;
 mod tunnel;

@@ -2,7 +2,7 @@
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
 use super::fault::{Fault, client_gone, no_way, origin_fault};
-use super::{Asked, Exchange, Upstream};
+use super::{Exchange, Upstream};
 use crate::http::content::Outcome;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
@@ -19,9 +19,9 @@ impl Exchange<'_> {
         if !self.request.is_parked() {
             return Ok(());
         }
-        let Asked { host, port, .. } = &self.asked;
+        let (host, port) = self.asked.server();
         let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, *port).then_some(origin));
+        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, port).then_some(origin));
         let mut origin = match fit {
             Some(origin) => Upstream::Http1(origin),
             None => self.dial().await?,
@@ -47,8 +47,7 @@ impl Exchange<'_> {
     async fn dial(&self) -> Result<Upstream, Fault> {
         let dialled = match self.session.site() {
             Some(Site { fault: Some(page), .. }) => Err(page.clone()),
-            Some(site) => site.dial(self.session).await,
-            None => Origin::dial(self.session, &self.asked.host, self.asked.port).await,
+            site => Origin::reach(self.session, site, &self.asked.server()).await,
         };
         dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(no_way)
     }
@@ -98,7 +97,7 @@ impl Exchange<'_> {
     pub fn request_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
         let is_used = self.origin.as_ref().is_some_and(Upstream::is_used);
         match outcome.map_err(|e| origin_fault(is_used, &e))? {
-            Outcome::More | Outcome::Complete => Ok(()),
+            Outcome::More | Outcome::Complete | Outcome::Whole => Ok(()),
             Outcome::Refused => Err(self.blocked(Way::ToServer)),
         }
     }
