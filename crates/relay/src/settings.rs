@@ -32,6 +32,10 @@ pub struct Settings {
     pub replace_bytes_max: u64,
     /// How long what a name leads to is remembered.
     pub names_kept: Duration,
+    /// Connections to web servers that each thread keeps for requests to come.
+    pub idle_servers_max: usize,
+    /// How long it keeps each of them.
+    pub idle_server_timeout: Duration,
     /// How long connections may go on after SIGTERM before they are dropped.
     pub drain_timeout: Duration,
     /// How TLS is intercepted, where a listener does.
@@ -59,6 +63,8 @@ impl Default for Settings {
             content_pool_bytes: 512 << 20,
             replace_bytes_max: 1 << 20,
             names_kept: Duration::from_secs(60),
+            idle_servers_max: 256,
+            idle_server_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(60),
             interception: Interception::default(),
             quarantine_directory: None,

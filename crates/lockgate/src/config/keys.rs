@@ -35,6 +35,16 @@ pub const GATEWAY: Section<Draft> = Section {
             |d, v| v.duration().map(|time| d.settings.names_kept = time),
         ),
         key(
+            "idle_servers_max",
+            "number",
+            "256",
+            "Connections to web servers that each thread keeps open for requests to come, whoever's they are.",
+            |d, v| v.number(0).map(|n| d.settings.idle_servers_max = n),
+        ),
+        key("idle_server_timeout", "time", "\"30 s\"", "How long it keeps one that nobody needs.", |d, v| {
+            v.duration().map(|time| d.settings.idle_server_timeout = time)
+        }),
+        key(
             "drain_timeout",
             "time",
             "\"1 min\"",

@@ -49,7 +49,7 @@ pub struct Asked {
 
 /// Where a request goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Server<'a> {
+pub struct Goal<'a> {
     /// Whether it is under TLS.
     pub scheme: Scheme,
     /// The name or address.
@@ -165,10 +165,10 @@ impl Asked {
     }
 
     /// Where it goes to: the host that was asked for, unless the lists name another one.
-    pub fn server(&self) -> Server<'_> {
+    pub fn goal(&self) -> Goal<'_> {
         match &self.other {
-            None => Server { scheme: self.scheme, host: &self.host, port: self.port },
-            Some(url) => Server { scheme: url.scheme, host: &url.host, port: url.port },
+            None => Goal { scheme: self.scheme, host: &self.host, port: self.port },
+            Some(url) => Goal { scheme: url.scheme, host: &url.host, port: url.port },
         }
     }
 
@@ -231,6 +231,11 @@ impl Asked {
     /// What the request says that its content is.
     pub fn content_type(&self) -> Option<&str> {
         self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// Whether a login comes with it that is the connection's and not the request's.
+    pub fn authorizes_connection(&self) -> bool {
+        self.head.fields.all("authorization").any(is_of_connection)
     }
 
     /// What it is asked for by.
@@ -298,6 +303,13 @@ impl Asked {
             status,
         }
     }
+}
+
+/// Whether a challenge or a login is of a scheme that authenticates the connection (RFC 4559 section 6): whoever uses it
+/// from then on is taken for the one who logged in.
+pub fn is_of_connection(value: &[u8]) -> bool {
+    let scheme = value.split(|byte| *byte == b' ').next().unwrap_or_default();
+    [&b"ntlm"[..], b"negotiate", b"kerberos"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// `HOST:PORT`, an IPv6 address in brackets.

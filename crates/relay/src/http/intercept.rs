@@ -68,7 +68,7 @@ pub async fn serve(
     };
     let mut chosen = site.alpn.clone();
     if !wish.inspection.is_refused() {
-        match site.dial(session).await {
+        match site.dial(session, &site.goal()).await {
             Ok(mut origin) => {
                 chosen = agreed(&site, origin.stream().alpn());
                 session.keep(Box::new(origin));

@@ -20,6 +20,7 @@ mod intercept;
 mod opening;
 mod origin;
 pub mod page;
+mod pool;
 mod replace;
 mod session;
 mod site;
@@ -55,7 +56,7 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
         over = client.run(&session).await;
     }
     let patience = session.client.gate.settings.timeouts.data_block;
-    drop(session.take_kept());
+    session.drop_kept();
     client.end(patience, over).await;
 }
 

@@ -2,18 +2,22 @@
 //! next, but a connection to the server and what the engines know of the flow.
 
 use super::admission::Guest;
-use super::asked::{Asked, Method};
+use super::asked::{Asked, Goal, Method};
 use super::origin::Origin;
 use super::page::About;
+use super::pool;
 use super::site::Site;
 use crate::drain::Phase;
 use crate::events::access::{Ending, Server};
 use crate::events::{self, Passage, Visit};
 use crate::listener::Visitor;
+use crate::settings::Intercept;
 use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
 use lockgate_model::{Direction, Flow, Pool, Protocol, Rewriter, Security, Transaction, TransactionId};
+use lockgate_proto::http::Scheme;
 use std::cell::{Cell, OnceCell, Ref, RefCell};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -23,8 +27,8 @@ pub struct Session {
     pub shared: Arc<Shared>,
     /// The client.
     pub client: Visitor,
-    /// The connection to the origin of the last request, for the next one to the same.
-    kept: RefCell<Option<Box<Origin>>>,
+    /// Connections to servers that are this client's alone, for its next requests; the newest comes last.
+    kept: RefCell<VecDeque<Box<Origin>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
     /// What the client's side is under.
@@ -50,6 +54,18 @@ pub struct VisitEnd<'a> {
     /// The response's type.
     pub content_type: Option<&'a str>,
 }
+
+/// Whether a request may be sent once more by another connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// It may (RFC 9110 section 9.2.2).
+    Yes,
+    /// It may not.
+    No,
+}
+
+/// Connections that are kept for one client at most.
+const KEPT_MAX: usize = 4;
 
 /// Why a session, or what is left of an exchange, is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,14 +206,47 @@ impl Session {
         Ref::map(self.inspect.borrow(), InspectSession::flow)
     }
 
-    /// Takes the connection that was kept.
-    pub fn take_kept(&self) -> Option<Box<Origin>> {
-        self.kept.take()
+    /// Takes a connection to the host that was kept for this client, or for anybody. What may not be sent twice goes by
+    /// none that others use, since the server may be about to close it.
+    pub fn take_kept(&self, goal: &Goal<'_>, repeats: Repeats) -> Option<Box<Origin>> {
+        let mut kept = self.kept.borrow_mut();
+        let fits = |origin: &Origin| repeats == Repeats::Yes || origin.is_pinned() || !origin.is_used;
+        let own = kept.iter().rposition(|origin| origin.leads_to(goal) && fits(origin));
+        if let Some(mut origin) = own.and_then(|at| kept.remove(at)) {
+            // One that is this client's and was closed is not looked for elsewhere: nobody else has it.
+            origin.is_used &= repeats == Repeats::Yes;
+            return origin.is_at_rest().then_some(origin);
+        }
+        if repeats == Repeats::No || self.has_own_connections() || goal.scheme == Scheme::Https {
+            return None;
+        }
+        pool::take(&self.client.gate, goal.host, goal.port, |origin| {
+            origin.is_at_rest() && origin.is_for(self)
+        })
     }
 
     /// Keeps a connection for the next request.
     pub fn keep(&self, origin: Box<Origin>) {
-        self.kept.replace(Some(origin));
+        let settings = self.shared.settings.load();
+        if origin.is_pinned() || origin.is_secure() || self.has_own_connections() {
+            let mut kept = self.kept.borrow_mut();
+            if kept.len() >= KEPT_MAX {
+                kept.pop_front();
+            }
+            kept.push_back(origin);
+        } else {
+            pool::put(&self.client.gate, origin, settings.idle_server_timeout, settings.idle_servers_max);
+        }
+    }
+
+    /// Whether servers take its connections for the client's own: they come from its address.
+    fn has_own_connections(&self) -> bool {
+        self.client.gate.settings.intercept == Intercept::Tproxy
+    }
+
+    /// Closes what was kept for this client.
+    pub fn drop_kept(&self) {
+        self.kept.borrow_mut().clear();
     }
 
     /// Whether no more than what was begun is to be done.

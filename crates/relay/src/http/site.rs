@@ -1,12 +1,14 @@
 //! The one site behind a connection whose TLS is intercepted: [`Site`]. Rule: what the server has not proved to be is not
 //! what the client is told.
 
+use super::asked::Goal;
 use super::origin::Origin;
 use super::page::Page;
 use super::session::Session;
 use crate::events::Passage;
 use crate::interception::{Interception, servers};
 use crate::tls::server_name;
+use lockgate_proto::http::Scheme;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,13 +31,21 @@ pub struct Site {
 }
 
 impl Site {
+    /// What its own requests go to.
+    pub fn goal(&self) -> Goal<'_> {
+        Goal { scheme: Scheme::Https, host: &self.host, port: self.port }
+    }
+
     /// Connects, and begins TLS: the server must prove that it is the host.
-    pub async fn dial(&self, session: &Session) -> Result<Origin, Page> {
-        let mut origin = Origin::dial_tunnel(session, &self.dialled, self.port).await?;
-        origin.stands_for(&self.host);
+    pub async fn dial(&self, session: &Session, goal: &Goal<'_>) -> Result<Origin, Page> {
+        // Lists may lead on to another host than the client's.
+        let is_own = (goal.host, goal.port) == (self.host.as_str(), self.port);
+        let dialled = if is_own { &self.dialled } else { goal.host };
+        let mut origin = Origin::dial_tunnel(session, dialled, goal.port).await?;
+        origin.stands_for(goal.host);
         let config = self.interception.towards_server(self.alpn.clone());
-        let name = server_name(&self.host)
-            .map_err(|_| Page::bad_request(400, format!("{:?} is no name for TLS", self.host)))?;
+        let name = server_name(goal.host)
+            .map_err(|_| Page::bad_request(400, format!("{:?} is no name for TLS", goal.host)))?;
         let patience = session.client.gate.settings.timeouts.handshake;
         let shaken = timeout(patience, origin.stream().start_tls_connect(config, name)).await;
         match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
@@ -43,7 +53,7 @@ impl Site {
             Err(error) => {
                 let why = servers::words(&error);
                 session.shared.counts.tls_servers_refused.fetch_add(1, Ordering::Relaxed);
-                session.note_tls(&self.host, self.port, Passage::ServerRefused, &why);
+                session.note_tls(goal.host, goal.port, Passage::ServerRefused, &why);
                 Err(Page::distrusted(why))
             }
         }

@@ -39,6 +39,13 @@ impl Upstream {
         }
     }
 
+    /// A login comes by it that is the connection's: it stays with this client.
+    pub fn pin(&mut self) {
+        match self {
+            Self::Http1(origin) => origin.pin(),
+        }
+    }
+
     /// Reads what there is of the response, to be given to [`step`](Self::step).
     pub fn try_read(&mut self, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
         match self {

@@ -6,6 +6,7 @@ use super::{Exchange, Upstream};
 use crate::http::content::Outcome;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
+use crate::http::session::Repeats;
 use crate::http::site::Site;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
@@ -19,13 +20,14 @@ impl Exchange<'_> {
         if !self.request.is_parked() {
             return Ok(());
         }
-        let (host, port) = self.asked.server();
-        let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, port).then_some(origin));
-        let mut origin = match fit {
+        let repeats = if self.is_repeatable { Repeats::Yes } else { Repeats::No };
+        let mut origin = match self.session.take_kept(&self.asked.goal(), repeats) {
             Some(origin) => Upstream::Http1(origin),
             None => self.dial().await?,
         };
+        if self.asked.authorizes_connection() {
+            origin.pin();
+        }
         self.last_progress = Instant::now();
         let is_used = origin.is_used();
         let written = self.request.unpark(&mut origin);
@@ -47,7 +49,7 @@ impl Exchange<'_> {
     async fn dial(&self) -> Result<Upstream, Fault> {
         let dialled = match self.session.site() {
             Some(Site { fault: Some(page), .. }) => Err(page.clone()),
-            site => Origin::reach(self.session, site, &self.asked.server()).await,
+            site => Origin::reach(self.session, site, &self.asked.goal()).await,
         };
         dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(no_way)
     }

@@ -3,6 +3,7 @@
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
 use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, stream_plan};
+use crate::http::asked::is_of_connection;
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
@@ -82,6 +83,11 @@ impl Exchange<'_> {
             return Err(gateway(502, "the proxy behind this one does not take the gateway's login"));
         }
         strip_hop_by_hop(&mut head.fields);
+        if head.fields.list("www-authenticate").any(is_of_connection) {
+            // From here on the connection is its client's; that it will be, the client wants to be told (RFC 4559).
+            head.fields.push(b"Proxy-Support", b"Session-Based-Authentication");
+            self.origin.iter_mut().for_each(Upstream::pin);
+        }
         // It would lead the client past the gateway, to another protocol that nobody looks into.
         head.fields.remove("alt-svc");
         head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
