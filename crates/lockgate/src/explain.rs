@@ -43,7 +43,9 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     for file in &files {
         match find(file, id) {
             Ok(Some(event)) => {
-                let signature_at = |rule: &str| loading::line_of(&config, rule).map(|line| shortened(&line));
+                let group = event["verdict"]["group"].as_str().unwrap_or_default();
+                let signature_at =
+                    |rule: &str| loading::line_of(&config, group, rule).map(|line| shortened(&line));
                 print(&explained(&event, &signature_at));
                 return EXIT_CLEAN;
             }

@@ -175,15 +175,17 @@ impl Reading {
     }
 }
 
-/// The files that hold the configured lists, for looking a line up again.
-pub fn files(config: &Config) -> Vec<PathBuf> {
+/// The files that hold the configured lists, for looking a line up again: those of the group first, since others may have some
+/// of the same names.
+pub fn files(config: &Config, group: &str) -> Vec<PathBuf> {
     let of = |source: &Source| match source {
         Source::Demonstration => Vec::new(),
         Source::Path(path) if path.is_dir() => files_below(path).unwrap_or_default(),
         Source::Path(path) => vec![path.clone()],
     };
-    let groups = config.group_lists.iter().flat_map(|(_, lists)| lists);
-    config.lists.iter().chain(groups).flat_map(of).collect()
+    let (own, others): (Vec<_>, Vec<_>) = config.group_lists.iter().partition(|(name, _)| name == group);
+    let sets = own.iter().map(|(_, lists)| lists).chain([&config.lists]);
+    sets.chain(others.iter().map(|(_, lists)| lists)).flatten().flat_map(of).collect()
 }
 
 #[cfg(test)]

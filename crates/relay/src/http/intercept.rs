@@ -5,6 +5,7 @@ use super::opening::{Opening, Said};
 use super::page::{Page, Way};
 use super::session::{Over, Session, client_gone};
 use super::site::Site;
+use super::{ALPN_HTTP1, ALPN_HTTP2};
 use crate::events::Passage;
 use crate::interception::Interception;
 use crate::settings::Unseen;
@@ -18,7 +19,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::timeout;
 
 /// What we speak within TLS.
-const SPOKEN: [&[u8]; 1] = [b"http/1.1"];
+const SPOKEN: [&[u8]; 2] = [ALPN_HTTP2, ALPN_HTTP1];
 
 /// Where a client wants to go.
 pub struct Wish<'a> {
@@ -71,7 +72,7 @@ pub async fn serve(
         match site.dial(session, &site.goal()).await {
             Ok(mut origin) => {
                 chosen = agreed(&site, origin.stream().alpn());
-                session.keep(Box::new(origin));
+                session.keep_ahead(origin);
             }
             Err(page) => site.fault = Some(page),
         }
@@ -95,8 +96,9 @@ fn common(hello: &ClientHello) -> Option<Vec<Vec<u8>>> {
 fn agreed(site: &Site, chosen: Option<&[u8]>) -> Vec<Vec<u8>> {
     match chosen {
         Some(chosen) => vec![chosen.to_vec()],
-        // A server that knows nothing of it speaks HTTP/1.1.
-        None => site.alpn.iter().filter(|name| *name == b"http/1.1").cloned().collect(),
+        // A server that knows nothing of it speaks HTTP/1.1, and so does a client that can.
+        None if site.alpn.iter().any(|name| name == ALPN_HTTP1) => vec![ALPN_HTTP1.to_vec()],
+        None => site.alpn.clone(),
     }
 }
 
@@ -210,9 +212,13 @@ mod tests {
             alpn: names.iter().map(|name| name.as_bytes().to_vec()).collect(),
             ..ClientHello::default()
         };
+        let names = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>();
         assert_eq!(common(&hello(&[])), Some(vec![]));
-        assert_eq!(common(&hello(&["http/1.1"])), Some(vec![b"http/1.1".to_vec()]));
-        assert_eq!(common(&hello(&["\u{a}", "http/1.1", "acme-tls/1"])), Some(vec![b"http/1.1".to_vec()]));
+        assert_eq!(common(&hello(&["http/1.1"])), Some(names(&["http/1.1"])));
+        assert_eq!(
+            common(&hello(&["\u{a}", "h2", "acme-tls/1", "http/1.1"])),
+            Some(names(&["h2", "http/1.1"]))
+        );
         assert_eq!(common(&hello(&["imap"])), None, "it is no HTTP");
     }
 

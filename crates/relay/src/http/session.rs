@@ -3,6 +3,7 @@
 
 use super::admission::Guest;
 use super::asked::{Asked, Goal, Method};
+use super::http2::Streams;
 use super::origin::Origin;
 use super::page::About;
 use super::pool;
@@ -19,7 +20,9 @@ use lockgate_proto::http::Scheme;
 use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One client's connection, whatever is spoken on it.
 pub struct Session {
@@ -29,6 +32,10 @@ pub struct Session {
     pub client: Visitor,
     /// Connections to servers that are this client's alone, for its next requests; the newest comes last.
     kept: RefCell<VecDeque<Box<Origin>>>,
+    /// The connection by which exchanges go beside one another, where the server speaks HTTP/2.
+    streams: RefCell<Option<Rc<Streams>>>,
+    /// A connection to the site that was made before there was a request for it.
+    ahead: RefCell<Option<Box<Origin>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
     /// What the client's side is under.
@@ -90,6 +97,8 @@ impl Session {
             shared,
             client,
             kept: RefCell::default(),
+            streams: RefCell::default(),
+            ahead: RefCell::default(),
             inspect,
             security: Cell::new(security),
             site: OnceCell::new(),
@@ -157,6 +166,23 @@ impl Session {
         }
     }
 
+    /// Writes a line of the access log about what was no request.
+    pub fn visit_of_nothing(&self, end: &VisitEnd<'_>) {
+        self.shared.events.load().visit(&Visit {
+            took: Duration::ZERO,
+            client: self.client.client.ip(),
+            ending: end.ending,
+            status: end.status,
+            bytes: end.bytes,
+            method: "",
+            // Squid's words.
+            url: "error:invalid-request",
+            user: None,
+            server: None,
+            content_type: end.content_type,
+        });
+    }
+
     /// Writes a line of the access log.
     pub fn visit(&self, asked: &Asked, guest: Option<&Guest>, end: &VisitEnd<'_>) {
         let (address, user) = (asked.address(), guest.and_then(|guest| guest.user.as_deref()));
@@ -210,7 +236,7 @@ impl Session {
     /// none that others use, since the server may be about to close it.
     pub fn take_kept(&self, goal: &Goal<'_>, repeats: Repeats) -> Option<Box<Origin>> {
         let mut kept = self.kept.borrow_mut();
-        let fits = |origin: &Origin| repeats == Repeats::Yes || origin.is_pinned() || !origin.is_used;
+        let fits = |origin: &Origin| repeats == Repeats::Yes || origin.is_pinned();
         let own = kept.iter().rposition(|origin| origin.leads_to(goal) && fits(origin));
         if let Some(mut origin) = own.and_then(|at| kept.remove(at)) {
             // One that is this client's and was closed is not looked for elsewhere: nobody else has it.
@@ -247,6 +273,27 @@ impl Session {
     /// Closes what was kept for this client.
     pub fn drop_kept(&self) {
         self.kept.borrow_mut().clear();
+    }
+
+    /// The connection that is shared by requests to the host, as long as it lasts.
+    pub fn streams(&self, goal: &Goal<'_>) -> Option<Rc<Streams>> {
+        self.streams.borrow().as_ref().filter(|streams| streams.is_fit_for(goal)).map(Rc::clone)
+    }
+
+    /// Keeps a connection that nothing went by yet.
+    pub fn keep_ahead(&self, origin: Origin) {
+        self.ahead.replace(Some(Box::new(origin)));
+    }
+
+    /// Takes it, if it leads there and is still open.
+    pub fn take_ahead(&self, goal: &Goal<'_>) -> Option<Origin> {
+        let mut origin = self.ahead.take().filter(|origin| origin.leads_to(goal))?;
+        origin.is_at_rest().then_some(*origin)
+    }
+
+    /// Shares a connection with the requests to come.
+    pub fn share(&self, streams: Rc<Streams>) {
+        self.streams.replace(Some(streams));
     }
 
     /// Whether no more than what was begun is to be done.
