@@ -67,7 +67,7 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
         if stream.alpn() == Some(ALPN_HTTP2) {
             return Box::pin(http2::serve(stream, Rc::from(session))).await;
         }
-        client = Box::new(Http1::new(stream));
+        *client = Http1::new(stream);
         over = client.run(&session).await;
     }
     let patience = session.client.gate.settings.timeouts.data_block;
