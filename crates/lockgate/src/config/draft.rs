@@ -23,6 +23,8 @@ pub struct Draft {
     pub authority_certificate: Option<PathBuf>,
     /// Its key.
     pub authority_key: Option<PathBuf>,
+    /// How their phrases judge pages.
+    pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
     pub files: Files,
 }
@@ -45,6 +47,7 @@ impl Default for Draft {
             lists: vec![Source::Demonstration],
             authority_certificate: None,
             authority_key: None,
+            phrases: lockgate_webfilter::phrases::Settings::default(),
             files: Files::default(),
         }
     }

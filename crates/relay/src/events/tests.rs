@@ -53,6 +53,7 @@ fn infected() -> Judgement {
         incomplete_count: 1,
         deciding: Some(0),
         is_ours: false,
+        points: None,
     }
 }
 
