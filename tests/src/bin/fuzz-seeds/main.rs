@@ -100,10 +100,14 @@ impl Samples {
         line(
             "cat /proc/cpuinfo /etc/services /etc/mime.types 2>/dev/null | head -c 60000 > in/words || true",
         );
+        line("for l in 1 3 9 19; do zstd -q -$l -c in/words > words$l.zst; done");
+        line("rm in/words");
         line(
-            "for l in 1 3 9 19; do zstd -q -$l -c in/words > words$l.zst; done; brotli -q 9 -c in/words > words.br",
+            "for q in 0 5 9 11; do brotli -q $q -c in/text.txt > text$q.br; brotli -q $q -w 10 -c in/deep/er/noise.bin > noise$q.br; done",
         );
-        line("rm in/words; brotli -c in/text.txt > text.br; brotli -q 1 -c in/deep/er/noise.bin > noise.br");
+        line(
+            "brotli -c in/empty > empty.br; cat text5.br text9.br > two.br; head -c 400000 /dev/zero | brotli -c > zeros.br",
+        );
         line("zip -qr deflate.zip in; zip -q0r stored.zip in; zip -qr - in < /dev/null > stream.zip");
         line(
             "zip -q -P secret encrypted.zip in/text.txt; zip -q -Z bzip2 bzip2.zip in/text.txt; zip -qr nested.zip *.zip *.gz",
@@ -145,8 +149,10 @@ fn archives(corpus: &Corpus, samples: &Samples) {
             corpus.put_cut(target, &format!("{name}.truncated"), half);
             for at in [3, bytes.len() / 3, bytes.len() / 2, bytes.len() - bytes.len().min(30)] {
                 let mut damaged = bytes.to_vec();
-                damaged[at] ^= 0x55;
-                corpus.put_cut(target, &format!("{name}.damaged{at}"), &damaged);
+                if let Some(byte) = damaged.get_mut(at) {
+                    *byte ^= 0x55;
+                    corpus.put_cut(target, &format!("{name}.damaged{at}"), &damaged);
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
 use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, stream_plan};
+use crate::http::asked::is_of_connection;
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
@@ -84,9 +85,16 @@ impl Exchange<'_> {
             return Err(gateway(502, "the proxy behind this one does not take the gateway's login"));
         }
         strip_hop_by_hop(&mut head.fields);
+        if head.fields.list("www-authenticate").any(is_of_connection) {
+            // From here on the connection is its client's; that it will be, the client wants to be told (RFC 4559).
+            head.fields.push(b"Proxy-Support", b"Session-Based-Authentication");
+            self.origin.iter_mut().for_each(Upstream::pin);
+        }
         // It would lead the client past the gateway, to another protocol that nobody looks into.
         head.fields.remove("alt-svc");
-        head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
+        let hostname = &self.session.shared.settings.load().hostname;
+        let version = if head.version == Version::Http2 { "2" } else { "1.1" };
+        head.fields.push(b"Via", format!("{version} {hostname}").as_bytes());
         if head.is_interim() {
             return self.interim(&head);
         }
@@ -134,6 +142,8 @@ impl Exchange<'_> {
         };
         self.closes |= framing == Framing::UntilClose || self.request.is_open() || self.session.is_draining();
         match (self.closes, version) {
+            // A stream is no connection.
+            (_, Version::Http2) => {}
             (true, _) => head.fields.push(b"Connection", b"close"),
             (false, Version::Http10) => head.fields.push(b"Connection", b"keep-alive"),
             (false, Version::Http11) => {}
