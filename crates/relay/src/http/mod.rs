@@ -21,6 +21,7 @@ mod pool;
 mod replace;
 mod session;
 mod tunnel;
+mod upgraded;
 mod upstream;
 
 use crate::listener::Accepted;
