@@ -24,7 +24,8 @@ fn messages_arrive_and_bad_ones_end_the_connection() {
         assert_eq!(said, "extensions 0\nsame 5\nclosed broken\n", "{word}");
     }
     wait::until("both are cut", || {
-        let is_cut = |line: &String| ["\"cut\"", "Test.Eicar", "\"status\":101"].iter().all(|it| line.contains(it));
+        let is_cut =
+            |line: &String| ["\"cut\"", "Test.Eicar", "\"status\":101"].iter().all(|it| line.contains(it));
         (gateway.events().iter().filter(|line| is_cut(line)).count() == 2).then_some(())
     });
 }

@@ -108,6 +108,13 @@ fn url() -> Command {
                 .value_name("NAME")
                 .help("The policy group whose lists are asked [default: default]"),
         )
+        .arg(
+            Arg::new("content")
+                .long("content")
+                .value_name("FILE")
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("The page itself: what its phrases come to"),
+        )
         .arg(Arg::new("header").long("header").short('H').value_name("LINE").action(ArgAction::Append).help(
             "A line of the request's header, such as \"User-Agent: x\" or \"Referer: http://a.example/\"",
         ))

@@ -30,6 +30,13 @@ pub struct Upstream {
     _place: Place<String>,
 }
 
+impl Upstream {
+    /// The connection, the host it leads to, and its place among those that may be open.
+    pub fn into_parts(self) -> (Stream, String, Place<String>) {
+        (self.stream, self.host, self._place)
+    }
+}
+
 /// Why there is no connection to the next hop.
 #[derive(Debug)]
 pub enum DialError {

@@ -14,6 +14,7 @@ pub mod listener;
 pub mod maildir;
 mod paced;
 pub mod parent;
+mod polled;
 pub mod pop3;
 mod proxy_header;
 pub mod quarantine;

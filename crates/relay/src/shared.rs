@@ -3,10 +3,11 @@
 
 use crate::drain::Drain;
 use crate::events::Events;
+use crate::http;
 use crate::http::bypass::Bypasses;
 use crate::http::page::{Template, TemplateError};
 use crate::resolver::Resolver;
-use crate::settings::{Listener, NextHopTls, Settings, Tls};
+use crate::settings::{Listener, NextHopTls, Settings, Speaks, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
 use crate::users::{Users, UsersError};
@@ -38,7 +39,7 @@ impl Gate {
     pub fn open(settings: Listener) -> Result<Self, OpenError> {
         let tls = match (&settings.tls, &settings.certificate) {
             (Tls::Off, _) => None,
-            (_, Some(certificate)) => Some(tls::server_config(certificate)?),
+            (_, Some(certificate)) => Some(tls::server_config(certificate, alpn(settings.protocol))?),
             (_, None) => {
                 let reason = format!("listener {:?} has TLS on but no certificate", settings.name);
                 return Err(TlsError { path: PathBuf::new(), reason }.into());
@@ -95,6 +96,14 @@ impl From<UsersError> for OpenError {
 impl From<TemplateError> for OpenError {
     fn from(error: TemplateError) -> Self {
         Self::Template(error)
+    }
+}
+
+/// What clients may choose to speak under TLS.
+fn alpn(protocol: Speaks) -> &'static [&'static [u8]] {
+    match protocol {
+        Speaks::Http => &[http::ALPN_HTTP2, http::ALPN_HTTP1],
+        Speaks::Smtp | Speaks::Pop3 => &[],
     }
 }
 

@@ -17,6 +17,7 @@ use socket2::{SockRef, Socket, TcpKeepalive};
 use std::io::{self, IoSlice, Read};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -255,6 +256,11 @@ impl Stream {
         self.tls.as_ref().map(|tls| tls.info())
     }
 
+    /// The protocol that was agreed upon within TLS (RFC 7301).
+    pub fn alpn(&self) -> Option<&[u8]> {
+        self.tls.as_ref().and_then(|tls| tls.alpn())
+    }
+
     /// Begins TLS as the server; whatever was read before it is forgotten, since a man in the middle may have put it
     /// there (RFC 3207 section 6, RFC 2595 section 4).
     pub async fn start_tls_accept(&mut self, config: Arc<ServerConfig>) -> io::Result<()> {
@@ -298,18 +304,39 @@ impl Stream {
 
     /// Says that nothing more will be written, behind what was; reading goes on.
     pub async fn end_writing(&mut self) -> io::Result<()> {
-        if let Some(tls) = &mut self.tls {
-            tls.say_end(&mut self.pending)?;
-        }
+        self.say_end()?;
         self.flush().await?;
+        self.shut()
+    }
+
+    /// Queues the end that TLS has of its own, if it is on.
+    pub(crate) fn say_end(&mut self) -> io::Result<()> {
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.say_end(&mut self.pending))
+    }
+
+    /// Ends our way of the socket.
+    pub(crate) fn shut(&self) -> io::Result<()> {
         SockRef::from(&self.tcp).shutdown(Shutdown::Write)
+    }
+
+    /// Reads what nobody wants any more.
+    pub(crate) fn discard(&self) -> io::Result<ReadOutcome> {
+        with_scratch(|scratch| receive(&self.tcp, scratch))
+    }
+
+    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.tcp.poll_read_ready(cx)
+    }
+
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.tcp.poll_write_ready(cx)
     }
 
     async fn end(&mut self) -> io::Result<()> {
         self.end_writing().await?;
         let mut discarded = 0;
         while discarded < LINGER_BYTES_MAX {
-            match with_scratch(|scratch| receive(&self.tcp, scratch))? {
+            match self.discard()? {
                 ReadOutcome::Bytes(count) => {
                     discarded += count;
                     // Others run in between, and the time limit is looked at.

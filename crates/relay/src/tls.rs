@@ -38,17 +38,18 @@ impl std::fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// TLS towards clients, with this certificate.
-pub fn server_config(certificate: &Certificate) -> Result<Arc<ServerConfig>, TlsError> {
+/// TLS towards clients, with this certificate; by ALPN (RFC 7301) they may choose among these protocols.
+pub fn server_config(certificate: &Certificate, alpn: &[&[u8]]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = read_certificates(&certificate.chain)?;
     let key = PrivateKeyDer::from_pem_file(&certificate.key)
         .map_err(|e| wrong(&certificate.key, format!("no private key in PEM form: {e}")))?;
-    let config = ServerConfig::builder_with_provider(provider())
+    let mut config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(|e| wrong(&certificate.chain, e))?
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|e| wrong(&certificate.chain, format!("the certificate does not fit its key: {e}")))?;
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
 }
 
@@ -180,6 +181,10 @@ impl TlsState {
             Connection::Client(_) => None,
         };
         TlsInfo { version, cipher, server_name }
+    }
+
+    pub(crate) fn alpn(&self) -> Option<&[u8]> {
+        self.0.alpn_protocol()
     }
 
     /// One step: reads what there is, leaves in `pending` what is to be sent.

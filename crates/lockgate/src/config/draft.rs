@@ -19,6 +19,8 @@ pub struct Draft {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// How their phrases judge pages.
+    pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
     pub files: Files,
 }
@@ -39,6 +41,7 @@ impl Default for Draft {
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
             lists: vec![Source::Demonstration],
+            phrases: lockgate_webfilter::phrases::Settings::default(),
             files: Files::default(),
         }
     }

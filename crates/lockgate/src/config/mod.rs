@@ -59,6 +59,8 @@ pub struct Config {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// How their phrases judge pages.
+    pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
     pub files: lockgate_webfilter::Files,
     /// Those of the groups that have some of their own, by the group's name.
@@ -287,6 +289,7 @@ impl<'a> Reading<'a> {
             limits: self.draft.limits,
             databases: self.draft.databases,
             lists: self.draft.lists,
+            phrases: self.draft.phrases,
             files: self.draft.files,
             group_lists: self.group_lists,
             policy: Policy::new(groups.collect()),

@@ -52,6 +52,7 @@ fn infected() -> Judgement {
         incomplete_count: 1,
         deciding: Some(0),
         is_ours: false,
+        points: None,
     }
 }
 

@@ -45,8 +45,11 @@ pub async fn serve(
 ) -> Result<(), Over> {
     let page = match admit(session, &asked).await {
         Ok(guest) if asked.method == Method::Connect => {
-            let Downstream::Http1(client) = client;
-            return tunnel::serve(session, &mut client.stream, asked, guest).await;
+            return match client {
+                Downstream::Http1(client) => tunnel::serve(session, &mut client.stream, asked, guest).await,
+                // It has been answered before it came here.
+                Downstream::Http2(_) => Err(Over::BreakOff),
+            };
         }
         Ok(guest) => return Exchange::new(session, guest, client, asked, framing).run().await,
         Err(page) => page,

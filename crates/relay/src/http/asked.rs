@@ -165,8 +165,7 @@ impl Asked {
             fields.remove(name);
         }
         fields.push(b"Accept-Encoding", accepted.as_bytes());
-        let version = if self.version == Version::Http10 { "1.0" } else { "1.1" };
-        fields.push(b"Via", format!("{version} {hostname}").as_bytes());
+        fields.push(b"Via", format!("{} {hostname}", self.version.number()).as_bytes());
         head
     }
 
@@ -248,7 +247,11 @@ impl Asked {
             port: self.port,
             url: &self.uri,
             method: &self.method_name,
-            protocol: if self.version == Version::Http10 { "HTTP/1.0" } else { "HTTP/1.1" },
+            protocol: match self.version {
+                Version::Http10 => "HTTP/1.0",
+                Version::Http11 => "HTTP/1.1",
+                Version::Http2 => "HTTP/2",
+            },
             user_agent: self.user_agent.as_deref(),
             referrer: self.referrer.as_deref(),
             content_type,

@@ -7,6 +7,7 @@ use super::content::Last;
 use super::downstream::Downstream;
 use super::page::Page;
 use super::session::{Over, Session, client_gone};
+use crate::events::access::Ending;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading, Stream};
 use lockgate_inspect::Released;
@@ -118,7 +119,9 @@ impl Http1 {
     fn refuse(&mut self, session: &Session, page: &Page) -> Result<(), Over> {
         let id = TransactionId(session.shared.next_id());
         let about = session.about(None, id);
-        self.stream.write(&page.bytes(&about)).map_err(client_gone)?;
+        let written = self.stream.write(&page.bytes(&about));
+        session.visit_of_nothing(&page.visit(page.response(&about).1.len() as u64, Ending::Invalid));
+        written.map_err(client_gone)?;
         let (client, why) = (session.client.client.ip().to_canonical(), page.why());
         let log = format!("refused {id} http from {client}: {} {why}", page.status());
         session.shared.events.load().log(&log);

@@ -15,6 +15,7 @@ mod credentials;
 mod downstream;
 mod exchange;
 mod http1;
+mod http2;
 mod origin;
 pub mod page;
 mod pool;
@@ -30,8 +31,14 @@ use crate::shared::Shared;
 use http1::Http1;
 use session::Session;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::timeout;
+
+/// What is said by ALPN (RFC 7301) for HTTP/2.
+pub const ALPN_HTTP2: &[u8] = b"h2";
+/// And for HTTP/1.1.
+pub const ALPN_HTTP1: &[u8] = b"http/1.1";
 
 /// Serves one connection.
 pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
@@ -39,6 +46,10 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
         return;
     }
     let Accepted { stream, visitor } = accepted;
+    if stream.alpn() == Some(ALPN_HTTP2) {
+        let session = Rc::new(Session::new(visitor, shared));
+        return Box::pin(http2::serve(stream, session)).await;
+    }
     let session = Box::new(Session::new(visitor, shared));
     let mut client = Box::new(Http1::new(stream));
     let over = client.run(&session).await;

@@ -75,6 +75,11 @@ impl Origin {
         &mut self.upstream.stream
     }
 
+    /// The connection and the port that it leads to, for another protocol than HTTP/1.
+    pub fn into_parts(self) -> (Upstream, u16) {
+        (self.upstream, self.port)
+    }
+
     /// Where it leads, for the access log.
     pub fn server(&self) -> Server {
         let address = self.upstream.address.ip();

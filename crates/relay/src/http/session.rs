@@ -3,6 +3,7 @@
 
 use super::admission::Guest;
 use super::asked::{Asked, Method};
+use super::http2::Streams;
 use super::origin::Origin;
 use super::page::About;
 use super::pool;
@@ -17,7 +18,9 @@ use lockgate_model::{Flow, Pool, Protocol, Rewriter, Transaction, TransactionId}
 use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One client's connection, whatever is spoken on it.
 pub struct Session {
@@ -27,6 +30,8 @@ pub struct Session {
     pub client: Visitor,
     /// Connections to servers that are this client's alone, for its next requests; the newest comes last.
     kept: RefCell<VecDeque<Box<Origin>>>,
+    /// The connection by which exchanges go beside one another, where the server speaks HTTP/2.
+    streams: RefCell<Option<Rc<Streams>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
     /// Who all requests of the connection are from, where that is settled: a client that is intercepted, or what comes out of
@@ -77,7 +82,7 @@ impl Session {
     pub fn new(client: Visitor, shared: Arc<Shared>) -> Self {
         let inspect = RefCell::new(open_inspection(&client, &shared));
         let settled = RefCell::new(client.is_intercepted.then_some(None));
-        Self { shared, client, kept: RefCell::default(), inspect, settled }
+        Self { shared, client, kept: RefCell::default(), streams: RefCell::default(), inspect, settled }
     }
 
     /// The next exchange begins, with what is loaded now.
@@ -115,6 +120,23 @@ impl Session {
             is_head: asked.is_some_and(|asked| asked.method == Method::Head),
             closes: true,
         }
+    }
+
+    /// Writes a line of the access log about what was no request.
+    pub fn visit_of_nothing(&self, end: &VisitEnd<'_>) {
+        self.shared.events.load().visit(&Visit {
+            took: Duration::ZERO,
+            client: self.client.client.ip(),
+            ending: end.ending,
+            status: end.status,
+            bytes: end.bytes,
+            method: "",
+            // Squid's words.
+            url: "error:invalid-request",
+            user: None,
+            server: None,
+            content_type: end.content_type,
+        });
     }
 
     /// Writes a line of the access log.
@@ -193,6 +215,16 @@ impl Session {
     /// Closes what was kept for this client.
     pub fn drop_kept(&self) {
         self.kept.borrow_mut().clear();
+    }
+
+    /// The connection that is shared by requests to the host, as long as it lasts.
+    pub fn streams(&self, host: &str, port: u16) -> Option<Rc<Streams>> {
+        self.streams.borrow().as_ref().filter(|streams| streams.is_fit_for(host, port)).map(Rc::clone)
+    }
+
+    /// Shares a connection with the requests to come.
+    pub fn share(&self, streams: Rc<Streams>) {
+        self.streams.replace(Some(streams));
     }
 
     /// Whether no more than what was begun is to be done.

@@ -3,14 +3,17 @@
 
 use super::fault::{Fault, client_gone, dial_fault, origin_fault};
 use super::{Exchange, Upstream};
+use crate::http::ALPN_HTTP2;
 use crate::http::content::Outcome;
+use crate::http::http2::Streams;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
 use crate::http::session::Repeats;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
-use lockgate_proto::http::Frame;
+use lockgate_proto::http::{Frame, Scheme};
 use std::io;
+use std::rc::Rc;
 use tokio::time::Instant;
 
 impl Exchange<'_> {
@@ -19,12 +22,7 @@ impl Exchange<'_> {
         if !self.request.is_parked() {
             return Ok(());
         }
-        let (host, port) = self.asked.server();
-        let repeats = if self.is_repeatable { Repeats::Yes } else { Repeats::No };
-        let mut origin = match self.session.take_kept(host, port, repeats) {
-            Some(origin) => Upstream::Http1(origin),
-            None => self.dial().await?,
-        };
+        let mut origin = self.way().await?;
         if self.asked.authorizes_connection() {
             origin.pin();
         }
@@ -33,6 +31,28 @@ impl Exchange<'_> {
         let written = self.request.unpark(&mut origin);
         self.origin = Some(origin);
         written.map_err(|e| origin_fault(is_used, &e))
+    }
+
+    /// By a connection that there is, or a new one.
+    async fn way(&self) -> Result<Upstream, Fault> {
+        let (host, port) = self.asked.server();
+        // Where the server has just left it, nothing was said yet.
+        if let Some(streams) = self.session.streams(host, port)
+            && let Ok(stream) = self.stream(&streams).await
+        {
+            return Ok(stream);
+        }
+        let repeats = if self.is_repeatable { Repeats::Yes } else { Repeats::No };
+        match self.session.take_kept(host, port, repeats) {
+            Some(origin) => Ok(Upstream::Http1(origin)),
+            None => self.dial().await,
+        }
+    }
+
+    /// By a stream of a connection that others may use, too.
+    async fn stream(&self, streams: &Streams) -> Result<Upstream, Fault> {
+        let stream = streams.stream(Scheme::Https, self.is_repeatable).await;
+        Ok(Upstream::Http2(Box::new(stream.map_err(|e| origin_fault(self.is_repeatable, &e))?)))
     }
 
     /// By a connection that is new.
@@ -50,7 +70,15 @@ impl Exchange<'_> {
         let (client, shared) = (&self.session.client, &self.session.shared);
         let (host, port) = self.asked.server();
         let dialled = Origin::dial(client, shared, host, port).await;
-        dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(|e| dial_fault(&e))
+        let mut origin = dialled.map_err(|e| dial_fault(&e))?;
+        if origin.stream().alpn() != Some(ALPN_HTTP2) {
+            return Ok(Upstream::Http1(Box::new(origin)));
+        }
+        let patience = client.gate.settings.timeouts.handshake;
+        let streams = Streams::open(origin, patience).await.map_err(|e| origin_fault(false, &e))?;
+        let streams = Rc::new(streams);
+        self.session.share(Rc::clone(&streams));
+        self.stream(&streams).await
     }
 
     /// Reads once from the client and passes on what came; says whether anything did.

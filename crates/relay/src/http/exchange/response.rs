@@ -93,7 +93,9 @@ impl Exchange<'_> {
         }
         // It would lead the client past the gateway, to another protocol that nobody looks into.
         head.fields.remove("alt-svc");
-        head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
+        let hostname = &self.session.shared.settings.load().hostname;
+        let version = if head.version == Version::Http2 { "2" } else { "1.1" };
+        head.fields.push(b"Via", format!("{version} {hostname}").as_bytes());
         if head.is_interim() {
             return self.interim(&head);
         }
@@ -141,6 +143,8 @@ impl Exchange<'_> {
         };
         self.closes |= framing == Framing::UntilClose || self.request.is_open() || self.session.is_draining();
         match (self.closes, version) {
+            // A stream is no connection.
+            (_, Version::Http2) => {}
             (true, _) => head.fields.push(b"Connection", b"close"),
             (false, Version::Http10) => head.fields.push(b"Connection", b"keep-alive"),
             (false, Version::Http11) => {}

@@ -108,7 +108,6 @@ impl Exchange<'_> {
             (Downstream::Http1(client), Some(Upstream::Http1(origin))) => {
                 both.carry(&mut client.stream, origin.stream()).await
             }
-            #[allow(unreachable_patterns, reason = "other versions of HTTP have no 101")]
             _ => Err(Broken::Lost),
         };
         let (action, why) = match &carried {
