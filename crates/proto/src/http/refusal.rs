@@ -35,11 +35,11 @@ pub enum Refusal {
     /// Host is not the one of the absolute target. The target counts, and Host is made from it (RFC 9112 section
     /// 3.2.2), so this is only noted; in HTTP/2, where `:authority` is the other, it is refused.
     HostDiffers,
-    /// A field line without a colon.
+    /// A field line without a colon. In the head of a response it is left out, and only noted.
     FieldWithoutColon,
-    /// A field name that is no token.
+    /// A field name that is no token. In the head of a response the field is left out, and this only noted.
     BadFieldName,
-    /// Whitespace before the colon.
+    /// Whitespace before the colon. In the head of a response it is taken away, and only noted.
     FieldNameSpace,
     /// A field continued on the next line (RFC 9112 section 5.2). In a response it is joined, and only noted.
     ObsFold,

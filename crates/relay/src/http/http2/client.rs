@@ -113,7 +113,7 @@ async fn serve_one(
     let patience = session.client.gate.settings.timeouts.data_block;
     match over {
         Ok(()) | Err(Over::Said) => client.finish(patience).await.map_err(client_gone),
-        Err(Over::BreakOff) => {
+        Err(Over::BreakOff | Over::Secured) => {
             client.reset(Reason::INTERNAL_ERROR);
             Ok(())
         }
@@ -127,10 +127,10 @@ async fn serve_one(
 impl Http2 {
     async fn exchange(&mut self, session: &Session, head: RequestHead, framing: Framing) -> Result<(), Over> {
         session.renew();
-        if head.method == b"CONNECT" {
+        if head.method == b"CONNECT" && session.site().is_none() {
             return Box::pin(tunnel::serve(session, self, &head)).await;
         }
-        match Asked::read(head) {
+        match Asked::read(head, session.site()) {
             Ok(asked) => admission::serve(session, Downstream::Http2(self), asked, framing).await,
             Err(page) => self.refuse(session, &page),
         }
