@@ -189,8 +189,12 @@ impl Session {
 
     /// Writes a line of the access log.
     pub fn visit(&self, asked: &Asked, guest: Option<&Guest>, end: &VisitEnd<'_>) {
+        let events = self.shared.events.load();
+        if !events.has_access_log() {
+            return;
+        }
         let (address, user) = (asked.address(), guest.and_then(|guest| guest.user.as_deref()));
-        self.shared.events.load().visit(&Visit {
+        events.visit(&Visit {
             took: asked.begun.elapsed(),
             client: self.client.client.ip(),
             ending: end.ending,
