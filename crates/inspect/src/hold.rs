@@ -139,6 +139,13 @@ impl Hold {
         self.is_streaming
     }
 
+    /// A copy of what is held.
+    pub fn held(&self) -> Vec<u8> {
+        let mut copy = Vec::with_capacity(self.held_bytes);
+        self.held.iter().for_each(|segment| copy.extend_from_slice(segment));
+        copy
+    }
+
     /// How many bytes have left.
     pub fn released_bytes(&self) -> u64 {
         self.released_bytes

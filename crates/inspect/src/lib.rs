@@ -10,6 +10,7 @@ pub mod panel;
 pub mod policy;
 mod scratch;
 pub mod session;
+pub mod undo;
 
 pub use hold::{HoldPlan, Released};
 pub use judge::Judgement;
@@ -17,3 +18,4 @@ pub use layers::Root;
 pub use lockgate_content::Coding;
 pub use policy::{Ban, Covers, Group, NamePattern, Policy, Who};
 pub use session::{Generation, Inspection, Pools, Progress, Pushed, Session};
+pub use undo::{Undone, undo};

@@ -112,6 +112,11 @@ impl Session {
         self.generation.policy.group_for(Who { recipient, user, listener, client })
     }
 
+    /// Budgets of the whole process.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
     /// What changes the exchanges of a group, beside the verdict on them.
     pub fn rewriter(&self, group: &Group) -> Option<Arc<dyn Rewriter>> {
         self.generation.databases.iter().find_map(|database| database.rewriter(&group.name))
@@ -246,6 +251,11 @@ impl Inspection {
     /// Content bytes that are held.
     pub fn held_bytes(&self) -> usize {
         self.hold.held_bytes()
+    }
+
+    /// A copy of what is held, for making something else of it: it leaves by `release` alone.
+    pub fn held(&self) -> Vec<u8> {
+        self.hold.held()
     }
 
     /// Content bytes received.

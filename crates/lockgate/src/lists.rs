@@ -4,7 +4,7 @@
 use crate::clock;
 use crate::config::{Config, Source};
 use crate::loading::files_below;
-use lockgate_webfilter::{Database, Grouped, Include, Key, Kind, Report, Sources};
+use lockgate_webfilter::{Database, Files, Grouped, Include, Key, Kind, Report, Sources};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -33,14 +33,14 @@ pub struct Lists {
 
 /// Loads every list that the configuration names, once for each set of lists that some group has.
 pub fn load(config: &Config) -> Lists {
-    let (first, mut report, mut errors) = load_set(&config.lists);
+    let (first, mut report, mut errors) = load_set(&config.lists, config.files);
     let first = Arc::new(first);
     let mut database = Grouped::new(Arc::clone(&first));
     let mut loaded = vec![(&config.lists, first)];
     for (group, sources) in &config.group_lists {
         let known = loaded.iter().find(|(known, _)| *known == sources).map(|(_, set)| Arc::clone(set));
         let set = known.unwrap_or_else(|| {
-            let (set, more, wrong) = load_set(sources);
+            let (set, more, wrong) = load_set(sources, config.files);
             report.add(more);
             errors.extend(wrong.into_iter().filter(|wrong| !errors.contains(wrong)).collect::<Vec<_>>());
             let set = Arc::new(set);
@@ -53,8 +53,9 @@ pub fn load(config: &Config) -> Lists {
 }
 
 /// One set of lists: ready to be asked, what became of the lines, and what keeps it from serving.
-fn load_set(sources: &[Source]) -> (Database, Report, Vec<String>) {
+fn load_set(sources: &[Source], files: Files) -> (Database, Report, Vec<String>) {
     let mut reading = Reading::new();
+    reading.sources.set_files(files);
     for source in sources {
         match source {
             Source::Demonstration => {

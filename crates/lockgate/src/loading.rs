@@ -7,6 +7,7 @@ use crate::memory;
 use lockgate_antivirus::{Failure, Kind, Report, Sources};
 use lockgate_inspect::Generation;
 use lockgate_model::Database;
+use lockgate_webfilter::Files;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -52,7 +53,7 @@ pub fn load(config: &Config, number: u64) -> Loaded {
     let mut databases: Vec<Arc<dyn Database>> = vec![Arc::new(database)];
     let Lists { database, report: list_report, errors: list_errors } = lists::load(config);
     errors.extend(list_errors);
-    if list_report.lines_loaded() > 0 {
+    if list_report.lines_loaded() > 0 || config.files != Files::default() {
         databases.push(Arc::new(database));
     }
     memory::give_back();

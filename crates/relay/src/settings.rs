@@ -28,6 +28,8 @@ pub struct Settings {
     /// Bytes that decoders may hold at once, over all connections; when they are spent, content is
     /// `Incomplete(budget)` and the client is told to come again.
     pub content_pool_bytes: u64,
+    /// How long a page may be that the lists have rules to replace text in; a longer one passes as it came.
+    pub replace_bytes_max: u64,
     /// How long what a name leads to is remembered.
     pub names_kept: Duration,
     /// How long connections may go on after SIGTERM before they are dropped.
@@ -53,6 +55,7 @@ impl Default for Settings {
             connections_max: 10_000,
             hold_pool_bytes: 256 << 20,
             content_pool_bytes: 512 << 20,
+            replace_bytes_max: 1 << 20,
             names_kept: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(60),
             quarantine_directory: None,

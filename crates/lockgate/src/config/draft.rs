@@ -5,6 +5,7 @@ use crate::config::value::{Value, Wrong};
 use lockgate_inspect::{Ban, Group, NamePattern};
 use lockgate_model::{Class, FileType, Limits, Verdict};
 use lockgate_relay::settings::{Certificate, DEFAULT_SMTP_ADDRESS, Listener, NextHop, Settings, Speaks};
+use lockgate_webfilter::Files;
 use std::path::PathBuf;
 
 /// Everything but listeners and policy.
@@ -18,6 +19,8 @@ pub struct Draft {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// Which types of files may be fetched.
+    pub files: Files,
 }
 
 /// Where signatures or lists come from.
@@ -36,6 +39,7 @@ impl Default for Draft {
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
             lists: vec![Source::Demonstration],
+            files: Files::default(),
         }
     }
 }

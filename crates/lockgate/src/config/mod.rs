@@ -59,6 +59,8 @@ pub struct Config {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// Which types of files may be fetched.
+    pub files: lockgate_webfilter::Files,
     /// Those of the groups that have some of their own, by the group's name.
     pub group_lists: Vec<(String, Vec<Source>)>,
     /// Who is judged how.
@@ -285,6 +287,7 @@ impl<'a> Reading<'a> {
             limits: self.draft.limits,
             databases: self.draft.databases,
             lists: self.draft.lists,
+            files: self.draft.files,
             group_lists: self.group_lists,
             policy: Policy::new(groups.collect()),
         })

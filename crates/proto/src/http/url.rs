@@ -45,6 +45,20 @@ pub struct Url {
     pub path: Vec<u8>,
 }
 
+impl Url {
+    /// Reads an address in absolute form.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none, or one that can be read in two ways.
+    pub fn parse(text: &[u8]) -> Result<Self, Refusal> {
+        match Target::parse(b"GET", text)? {
+            Target::Absolute(url) => Ok(url),
+            _ => Err(Refusal::BadTarget),
+        }
+    }
+}
+
 /// As it stands in a request in absolute form; the port only where it is not the scheme's.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

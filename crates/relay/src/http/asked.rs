@@ -5,11 +5,15 @@ use super::admission::{Guest, Passage};
 use super::coding::{self, Codings};
 use super::credentials::Credentials;
 use super::page::Page;
+use super::replace;
 use crate::events;
 use crate::language::Language;
 use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
-use lockgate_proto::http::{Fields, RequestHead, Scheme, Target, Version, strip_hop_by_hop, wants_close};
+use lockgate_model::rewrite::Rewriting;
+use lockgate_proto::http::{
+    Fields, RequestHead, Scheme, Target, Url, Version, strip_hop_by_hop, wants_close,
+};
 use std::time::Instant;
 
 /// A request's head, read.
@@ -38,6 +42,8 @@ pub struct Asked {
     method_name: String,
     uri: String,
     is_default_port: bool,
+    /// What the server is asked for where that is something else.
+    other: Option<Url>,
 }
 
 /// What of the method matters here.
@@ -99,7 +105,23 @@ impl Asked {
                 .map_or_else(Language::default, |field| Language::wanted(&field)),
             begun: Instant::now(),
             head,
+            other: None,
         })
+    }
+
+    /// Where it goes to: the host that was asked for, unless the lists name another one.
+    pub fn server(&self) -> (&str, u16) {
+        self.other.as_ref().map_or((&self.host, self.port), |url| (&url.host, url.port))
+    }
+
+    /// Takes over what the lists make of its URL.
+    pub fn change(&mut self, rewriting: &Rewriting) {
+        let Some(mut url) = rewriting.url.as_deref().and_then(|url| Url::parse(url).ok()) else { return };
+        // What rules see has no port.
+        if url.host == self.host && url.port == url.scheme.port() {
+            url.port = self.port;
+        }
+        self.other = Some(url);
     }
 
     /// Tells the engines what is asked for, before any content: of the request, and again of the response.
@@ -117,12 +139,12 @@ impl Asked {
     }
 
     /// Path and query; of a tunnel nothing is known but where it leads.
-    fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         if self.method == Method::Connect { "/" } else { &self.uri }
     }
 
     /// The lines of the header that are for the server: nothing of the client's connection, nor its password.
-    fn header(&self) -> Vec<u8> {
+    pub fn header(&self) -> Vec<u8> {
         let mut fields = self.head.fields.clone();
         strip_hop_by_hop(&mut fields);
         lines(&fields)
@@ -130,11 +152,15 @@ impl Asked {
 
     /// The head that goes to the origin: nothing of the client's connection, no way to have the content in pieces or in
     /// a coding that is not seen through.
-    pub fn outgoing(&self, hostname: &str) -> RequestHead {
+    pub fn outgoing(&self, hostname: &str, rewriting: &Rewriting) -> RequestHead {
         let mut head = self.head.clone();
+        if let Some(url) = &self.other {
+            head.target = Target::Absolute(url.clone());
+        }
         let fields = &mut head.fields;
         let accepted = coding::accepted(fields);
         strip_hop_by_hop(fields);
+        replace::edit(fields, &rewriting.lines);
         for name in ["expect", "range", "if-range", "accept-encoding"] {
             fields.remove(name);
         }
@@ -147,6 +173,16 @@ impl Asked {
     /// What the request says that its content is.
     pub fn content_type(&self) -> Option<&str> {
         self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// What it is asked for by.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_tunnel() { Scheme::Https.name() } else { Scheme::Http.name() }
+    }
+
+    /// Whether a tunnel is asked for.
+    pub fn is_tunnel(&self) -> bool {
+        self.method == Method::Connect
     }
 
     /// The address, for people.

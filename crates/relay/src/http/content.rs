@@ -40,6 +40,16 @@ pub struct Content<H> {
     tail_time: Option<Duration>,
     /// … and when the one that is held now leaves.
     tail_due: Option<Instant>,
+    ending: Ending,
+}
+
+/// What becomes of content that was held whole and may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// It leaves.
+    LetGo,
+    /// It waits: something may leave in its place.
+    Withheld,
 }
 
 /// Where the content stands.
@@ -72,6 +82,8 @@ pub enum Outcome {
     More,
     /// It has been let go to its end.
     Complete,
+    /// It is there in whole and may leave, which it does when it is told to.
+    Whole,
     /// It is not let go: nothing more of it leaves.
     Refused,
 }
@@ -99,7 +111,18 @@ impl<H> Content<H> {
             said: Said::Nothing,
             tail_time: None,
             tail_due: None,
+            ending: Ending::LetGo,
         }
+    }
+
+    /// The same, which does not leave by itself when it was held whole.
+    pub fn withheld(self) -> Self {
+        Self { ending: Ending::Withheld, ..self }
+    }
+
+    /// What inspected it, when it is not needed itself any more.
+    pub fn into_inspection(self) -> Inspection {
+        self.inspection
     }
 
     /// The same, of a stream that says little at a time: its tail is held for so long and no longer.
@@ -247,10 +270,20 @@ impl<H> Content<H> {
         if self.inspection.is_refused() {
             return Ok(self.refuse());
         }
+        if self.ending == Ending::Withheld && !self.inspection.is_streaming() {
+            return Ok(Outcome::Whole);
+        }
         self.place = Place::Through;
         let released = self.inspection.release(b"");
         self.let_go(released, Last::Yes, out)?;
         Ok(Outcome::Complete)
+    }
+
+    /// Lets it go, when it was held whole.
+    pub fn let_go_whole(&mut self, out: &mut impl Outlet<Head = H>) -> io::Result<()> {
+        self.place = Place::Through;
+        let released = self.inspection.release(b"");
+        self.let_go(released, Last::Yes, Some(out))
     }
 
     fn refuse(&mut self) -> Outcome {

@@ -6,6 +6,7 @@
 
 mod fault;
 mod record;
+mod replacing;
 mod request;
 mod response;
 
@@ -14,6 +15,7 @@ use super::asked::{Asked, Method};
 use super::content::{Content, Said};
 use super::downstream::Downstream;
 use super::page::Way;
+use super::replace::{Changes, Replacing};
 use super::session::{Over, Session};
 use super::upstream::Upstream;
 use crate::events::Action;
@@ -21,9 +23,10 @@ use crate::settings::Listener;
 use crate::stream::Reading;
 use crate::turn;
 use fault::{Fault, client_gone, gateway, origin_fault};
-use lockgate_inspect::HoldPlan;
+use lockgate_inspect::{HoldPlan, Inspection};
 use lockgate_model::{Direction, Transaction, TransactionId};
 use lockgate_proto::http::{Framing, RequestHead, ResponseHead};
+use replacing::Held;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +46,10 @@ pub struct Exchange<'s> {
     about: Transaction,
     request: Content<RequestHead>,
     response: Option<Response>,
+    /// What the lists change of both.
+    changes: Changes,
+    /// A page that its rules are changing.
+    replacing: Option<Box<Replacing>>,
     /// Whether the request may be sent once more by another connection.
     is_repeatable: bool,
     /// Whether the client's connection ends behind the response.
@@ -55,6 +62,12 @@ struct Response {
     content: Content<ResponseHead>,
     status: u16,
     content_type: Option<String>,
+    /// It is held whole, for rules that may change it.
+    held: Option<Box<Held>>,
+    /// What is written down of what became of it.
+    note: String,
+    /// What was seen in the page that another one leaves in place of.
+    original: Option<Inspection>,
 }
 
 impl<'s> Exchange<'s> {
@@ -63,7 +76,7 @@ impl<'s> Exchange<'s> {
         session: &'s Session,
         guest: Guest,
         client: Downstream<'s>,
-        asked: Asked,
+        mut asked: Asked,
         framing: Framing,
     ) -> Self {
         let shared = &session.shared;
@@ -79,9 +92,12 @@ impl<'s> Exchange<'s> {
         let settings = &session.client.gate.settings;
         let is_stream = is_stream(asked.content_type());
         let plan = if is_stream { stream_plan(settings) } else { hold_plan(settings) };
+        let rewriter = session.rewriter(&group);
         let mut inspection = session.begin(&about, group, asked.root.clone(), plan);
         asked.tell(&mut inspection);
-        let out = asked.outgoing(&shared.settings.load().hostname);
+        let changes = Changes::of(rewriter, &asked, session.flow().client.ip());
+        asked.change(&changes.request);
+        let out = asked.outgoing(&shared.settings.load().hostname, &changes.request);
         let is_repeatable =
             framing == Framing::None && matches!(asked.method, Method::Head | Method::Idempotent);
         let closes = asked.wants_close || session.is_draining();
@@ -98,6 +114,8 @@ impl<'s> Exchange<'s> {
             request,
             asked,
             response: None,
+            changes,
+            replacing: None,
             is_repeatable,
             closes,
             last_progress: Instant::now(),
@@ -158,7 +176,9 @@ impl<'s> Exchange<'s> {
     }
 
     fn is_busy(&self) -> bool {
-        self.request.is_busy() || self.response.as_ref().is_some_and(|response| response.content.is_busy())
+        self.request.is_busy()
+            || self.replacing.is_some()
+            || self.response.as_ref().is_some_and(|response| response.content.is_busy())
     }
 
     fn origin_reading(&self) -> Reading {
@@ -187,6 +207,10 @@ impl<'s> Exchange<'s> {
                 let client = &mut self.client;
                 let outcome = turn::quantum(|| response.content.work(Some(client))).await;
                 self.response_came_to(outcome)?;
+            }
+            if let Some(replacing) = &mut self.replacing {
+                let became = turn::quantum(|| replacing.step()).await;
+                self.replacing_came_to(became)?;
             }
             if self.client.pending_bytes() >= PENDING_BYTES_MAX {
                 let patience = self.session.client.gate.settings.timeouts.data_block;
@@ -269,7 +293,8 @@ impl<'s> Exchange<'s> {
 
     /// The response has been let go to its end.
     fn conclude(mut self) -> Result<(), Over> {
-        self.note(Action::Forwarded, "");
+        let note = self.response.as_mut().map(|response| std::mem::take(&mut response.note));
+        self.note(Action::Forwarded, &note.unwrap_or_default());
         let is_whole = self.request.is_through();
         if let Some(origin) = self.origin.take().filter(|_| is_whole) {
             origin.keep(self.session);

@@ -17,6 +17,7 @@ mod exchange;
 mod http1;
 mod origin;
 pub mod page;
+mod replace;
 mod session;
 mod tunnel;
 mod upstream;

@@ -11,7 +11,7 @@ use crate::events::access::{Ending, Server};
 use crate::listener::Visitor;
 use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
-use lockgate_model::{Flow, Protocol, Transaction, TransactionId};
+use lockgate_model::{Flow, Pool, Protocol, Rewriter, Transaction, TransactionId};
 use std::cell::{Ref, RefCell};
 use std::io;
 use std::sync::Arc;
@@ -122,6 +122,16 @@ impl Session {
     /// A transaction begins.
     pub fn begin(&self, about: &Transaction, group: Arc<Group>, root: Root, plan: HoldPlan) -> Inspection {
         self.inspect.borrow_mut().begin(about, group, root, plan)
+    }
+
+    /// What the group's lists change.
+    pub fn rewriter(&self, group: &Group) -> Option<Arc<dyn Rewriter>> {
+        self.inspect.borrow().rewriter(group)
+    }
+
+    /// What content that waits is drawn from.
+    pub fn pool(&self) -> Arc<Pool> {
+        Arc::clone(&self.inspect.borrow().pools().hold)
     }
 
     /// The connection, for events.

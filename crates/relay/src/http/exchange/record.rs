@@ -56,13 +56,22 @@ impl Exchange<'_> {
         match &self.response {
             None => write(&self.about, request, action),
             Some(response) => {
-                let found = request.judgement();
-                if !found.findings.is_empty() || !found.incomplete.is_empty() {
+                if has_found(request) {
                     write(&self.about, request, Action::Forwarded);
                 }
                 let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
+                let original = response.original.as_ref();
+                let found = original.filter(|original| has_found(original));
+                if let Some(original) = found {
+                    write(&about, original, Action::Replaced);
+                }
                 write(&about, response.content.inspection(), action);
             }
         }
     }
+}
+
+fn has_found(inspection: &Inspection) -> bool {
+    let found = inspection.judgement();
+    !found.findings.is_empty() || !found.incomplete.is_empty()
 }

@@ -2,7 +2,7 @@
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
 use super::fault::{Fault, client_gone, dial_fault, origin_fault};
-use super::{Asked, Exchange, Upstream};
+use super::{Exchange, Upstream};
 use crate::http::content::Outcome;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
@@ -18,9 +18,9 @@ impl Exchange<'_> {
         if !self.request.is_parked() {
             return Ok(());
         }
-        let Asked { host, port, .. } = &self.asked;
+        let (host, port) = self.asked.server();
         let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, *port).then_some(origin));
+        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, port).then_some(origin));
         let mut origin = match fit {
             Some(origin) => Upstream::Http1(origin),
             None => self.dial().await?,
@@ -45,7 +45,8 @@ impl Exchange<'_> {
 
     async fn dial(&self) -> Result<Upstream, Fault> {
         let (client, shared) = (&self.session.client, &self.session.shared);
-        let dialled = Origin::dial(client, shared, &self.asked.host, self.asked.port).await;
+        let (host, port) = self.asked.server();
+        let dialled = Origin::dial(client, shared, host, port).await;
         dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(|e| dial_fault(&e))
     }
 
@@ -94,7 +95,7 @@ impl Exchange<'_> {
     pub fn request_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
         let is_used = self.origin.as_ref().is_some_and(Upstream::is_used);
         match outcome.map_err(|e| origin_fault(is_used, &e))? {
-            Outcome::More | Outcome::Complete => Ok(()),
+            Outcome::More | Outcome::Complete | Outcome::Whole => Ok(()),
             Outcome::Refused => Err(self.blocked(Way::ToServer)),
         }
     }

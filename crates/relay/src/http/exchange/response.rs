@@ -8,7 +8,7 @@ use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
-use lockgate_inspect::{Inspection, Root};
+use lockgate_inspect::{HoldPlan, Inspection, Root};
 use lockgate_model::{Buffer, Direction, Reason, Transaction};
 use lockgate_proto::http::{Eof, Frame, Framing, ResponseHead, Version, strip_hop_by_hop};
 use std::io;
@@ -94,16 +94,24 @@ impl Exchange<'_> {
         };
         let content_type =
             head.fields.get("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
-        let inspection = self.open_response(&head, root, content_type.as_deref());
+        self.changes.of_response(&mut head.fields);
         let framing = self.framing_to_client(framing, &mut head);
         let status = head.status;
+        let (held, note) = self.held_for_rules(&head, framing, &root, content_type.as_deref());
+        let plan = held.as_ref().map(|_| self.whole_plan());
+        let inspection = self.open_response(status, root, content_type.as_deref(), plan);
         let is_stream = is_stream(content_type.as_deref());
         let mut content = Content::new(inspection, head, framing);
         if is_stream {
             content = content.with_tail_for(self.session.client.gate.settings.tail_time_max);
         }
+        if held.is_some() {
+            content = content.withheld();
+        }
         let is_refused = content.inspection().is_refused();
-        let response = self.response.insert(Response { content, status, content_type });
+        let note = note.to_owned();
+        let response = Response { content, status, content_type, held, note, original: None };
+        let response = self.response.insert(response);
         if is_refused {
             return Err(self.blocked(Way::ToClient));
         }
@@ -142,19 +150,25 @@ impl Exchange<'_> {
         }
     }
 
-    fn open_response(&mut self, head: &ResponseHead, root: Root, content_type: Option<&str>) -> Inspection {
+    fn open_response(
+        &mut self,
+        status: u16,
+        root: Root,
+        content_type: Option<&str>,
+        plan: Option<HoldPlan>,
+    ) -> Inspection {
         let session = self.session;
         let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
         let settings = &session.client.gate.settings;
-        let plan = match is_stream(content_type) {
+        let plan = plan.unwrap_or_else(|| match is_stream(content_type) {
             // Its parts would wait for as long as the server has no more to say.
             true => stream_plan(settings),
             false => hold_plan(settings),
-        };
+        });
         let mut inspection = session.begin(&about, Arc::clone(&self.guest.group), root, plan);
         self.asked.tell(&mut inspection);
         inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
-        if head.status == 206 {
+        if status == 206 {
             inspection.incomplete(Reason::Partial);
         }
         inspection
@@ -176,6 +190,7 @@ impl Exchange<'_> {
     pub fn response_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
         match outcome.map_err(client_gone)? {
             Outcome::More | Outcome::Complete => Ok(()),
+            Outcome::Whole => self.begin_replacing(),
             Outcome::Refused => Err(self.blocked(Way::ToClient)),
         }
     }
