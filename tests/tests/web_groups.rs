@@ -2,10 +2,12 @@
 //! makes the passwords, and what nginx served is the proof.
 
 use lockgate_tests::curl::{self, Fetched};
+use lockgate_tests::namespace::{Lab, SERVER};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::process::run;
 use lockgate_tests::{Directory, Gateway, mail, wait};
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
 const USERS: &str = "users = \"DIRECTORY/users\"";
@@ -89,11 +91,23 @@ fn the_proxy_wants_to_know_who_asks() {
 fn passwords_go_no_further_and_are_asked_for_on_the_same_connection() {
     let nginx = Nginx::start();
     let gateway = Gateway::http_prepared(USERS, "", |directory| _ = directory.write("users", users()));
-    let echo = lockgate_tests::origin::origin(
-        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok".to_vec(),
-    );
-    let fetched = ask(&gateway, &["-U", "ann:ann's secret", &format!("http://{echo}/")]);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let origin = listener.local_addr().expect("it is bound");
+    let heard = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the gateway comes");
+        let mut request = Vec::new();
+        let mut piece = [0; 4096];
+        while !request.ends_with(b"\r\n\r\n") {
+            let count = stream.read(&mut piece).expect("it asks");
+            request.extend_from_slice(&piece[..count]);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("it listens");
+        String::from_utf8_lossy(&request).into_owned()
+    });
+    let fetched = ask(&gateway, &["-U", "ann:ann's secret", &format!("http://{origin}/")]);
     assert_eq!(fetched.text(), "ok");
+    let request = heard.join().expect("it was asked");
+    assert!(!request.to_lowercase().contains("authorization") && !request.contains("YW5u"), "{request}");
     // Any: curl asks first without, is told how, and asks again by the same connection.
     let url = nginx.put("page.html", "hello");
     let fetched = ask(&gateway, &["-v", "--proxy-anyauth", "-U", "bob:bob's", &url]);
@@ -106,6 +120,28 @@ fn passwords_go_no_further_and_are_asked_for_on_the_same_connection() {
         !fetched.printed.contains("Trying") || fetched.printed.matches("Trying").count() == 1,
         "{fetched:?}"
     );
+}
+
+#[test]
+fn whoever_is_intercepted_knows_of_no_proxy_and_is_not_asked() {
+    let lab = Lab::new();
+    let nginx = Nginx::start_within(&lab.server, SERVER.parse().expect("an address"));
+    let directory = Directory::new("users");
+    let users = directory.write("users", users());
+    let rules = "table ip lockgate { chain prerouting { type nat hook prerouting priority dstnat; \
+                 iifname \"to-client\" tcp dport 80 redirect to :3128; }; }\n";
+    lab.gateway.nft(&directory.write("rules", rules));
+    let lines = format!("intercept = \"redirect\"\nusers = \"{}\"", users.display());
+    let _gateway = Gateway::http_within(&lab.gateway, &lines);
+    let url = nginx.put("page.html", "hello");
+    assert_eq!(curl::within(&lab.client, &[&url]).text(), "hello");
+    // Who comes by himself is asked.
+    let proxy = "http://10.71.1.1:3128";
+    for (credentials, expected) in [("ann:ann's secret", 200), ("ann:wrong", 407)] {
+        let fetched =
+            curl::within(&lab.client, &["--noproxy", "", "--proxy", proxy, "-U", credentials, &url]);
+        assert_eq!(fetched.status, expected, "{fetched:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Collects evidence and keeps the verdict: [`Judge`]. Rule: the verdict only hardens, and evidence is bounded.
 
 use crate::policy::Group;
-use lockgate_model::{Buffer, Class, Engine, Finding, Incomplete, Part, Reason, Verdict};
+use lockgate_model::{Buffer, Class, Engine, Finding, Incomplete, Part, Points, Reason, Verdict};
 use std::sync::Arc;
 
 /// How many findings of one transaction are kept as evidence; more only count.
@@ -26,6 +26,8 @@ pub struct Judgement {
     pub deciding: Option<usize>,
     /// Whether a reason of ours decided: the client is told to come again.
     pub is_ours: bool,
+    /// What was counted, where an engine counts.
+    pub points: Option<Points>,
 }
 
 impl Judgement {
@@ -68,6 +70,11 @@ impl Judge {
     pub fn find(&mut self, finding: Finding) {
         let verdict = self.group.on_finding(finding.class);
         self.keep(finding, verdict);
+    }
+
+    /// An engine has counted.
+    pub fn count(&mut self, points: Points) {
+        self.so_far.points = Some(points);
     }
 
     /// A part is known by name and type: bans are looked up.

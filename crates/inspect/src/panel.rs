@@ -1,7 +1,7 @@
 //! Hands each buffer to the engines that asked for it: [`Panel`]. Rule: engines see bytes and give evidence, nothing else.
 
 use crate::judge::Judge;
-use lockgate_model::{Buffer, BufferSet, Engine, Finding, Hit, Part, PartId, Scanner, Sink, Want};
+use lockgate_model::{Buffer, BufferSet, Engine, Finding, Hit, Part, PartId, Points, Scanner, Sink, Want};
 use std::sync::Arc;
 
 /// One engine's seat.
@@ -49,6 +49,10 @@ impl Sink for Evidence<'_> {
             buffer: hit.buffer,
             offset: hit.offset,
         });
+    }
+
+    fn points(&mut self, points: Points) {
+        self.judge.count(points);
     }
 
     fn announce(&mut self, part: PartId) {

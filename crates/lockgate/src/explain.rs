@@ -43,7 +43,9 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     for file in &files {
         match find(file, id) {
             Ok(Some(event)) => {
-                let signature_at = |rule: &str| loading::line_of(&config, rule).map(|line| shortened(&line));
+                let group = event["verdict"]["group"].as_str().unwrap_or_default();
+                let signature_at =
+                    |rule: &str| loading::line_of(&config, group, rule).map(|line| shortened(&line));
                 print(&explained(&event, &signature_at));
                 return EXIT_CLEAN;
             }
@@ -128,12 +130,26 @@ fn explained(event: &Value, signature_at: &dyn Fn(&str) -> Option<String>) -> St
     if let Some(subject) = event["email"]["subject"].as_str() {
         row("subject", plain(subject));
     }
+    if let Some(host) = event["http"]["hostname"].as_str() {
+        let (http, host) = (&event["http"], plain(host));
+        row(
+            "request",
+            format!("{} {host}:{} {}", word(&http["http_method"]), http["http_port"], word(&http["url"])),
+        );
+    }
+    if let Some(user) = verdict["user"].as_str() {
+        row("user", plain(user));
+    }
+    if verdict["bypassed"] == true {
+        row("bypass", "the link past the block page had been followed".to_owned());
+    }
     row("bytes", format!("{} received, {} passed on", verdict["wire_bytes"], verdict["released_bytes"]));
     row("reply", word(&verdict["reply"]));
     let deciding = verdict["deciding"].as_u64();
     for (at, finding) in verdict["findings"].as_array().into_iter().flatten().enumerate() {
         out.push_str(&finding_explained(finding, deciding == Some(at as u64), signature_at));
     }
+    out.push_str(&points_explained(&verdict["points"]));
     for incomplete in verdict["incomplete"].as_array().into_iter().flatten() {
         let _ =
             writeln!(out, "\nnot inspected: {} ({})", word(&incomplete["part"]), word(&incomplete["reason"]));
@@ -141,6 +157,24 @@ fn explained(event: &Value, signature_at: &dyn Fn(&str) -> Option<String>) -> St
     let is_quiet = |field: &str| verdict[field].as_array().is_none_or(Vec::is_empty);
     if is_quiet("findings") && is_quiet("incomplete") {
         out.push_str("\nnothing was found, and everything was inspected\n");
+    }
+    out
+}
+
+/// What phrases came to.
+fn points_explained(points: &Value) -> String {
+    let (Some(sum), Some(max)) = (points["sum"].as_i64(), points["max"].as_i64()) else {
+        return String::new();
+    };
+    let mut out = format!("\nphrases: {sum} points, {max} are allowed\n");
+    for term in points["terms"].as_array().into_iter().flatten() {
+        let word = |name: &str| plain(term[name].as_str().unwrap_or("?"));
+        let count = match (term["points"].as_i64(), term["times"].as_u64()) {
+            (None, _) => "decides".to_owned(),
+            (Some(points), Some(times @ 2..)) => format!("{points:+} x {times}"),
+            (Some(points), _) => format!("{points:+}"),
+        };
+        let _ = writeln!(out, "  {count:12} {} ({})", word("name"), word("rule"));
     }
     out
 }
@@ -218,6 +252,20 @@ mod tests {
             assert!(words.contains(wanted), "{wanted} in\n{words}");
         }
         assert!(!words.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_web_exchange_is_told_with_who_asked_for_what() {
+        let mut event = event(TransactionId(8));
+        event["http"] = json!({
+            "hostname": "games.example", "http_port": 80, "url": "/chess\u{1b}", "http_method": "GET",
+        });
+        event["verdict"]["user"] = "ann".into();
+        event["verdict"]["bypassed"] = true.into();
+        let told = explained(&event, &|_| None);
+        for words in ["GET games.example:80 /chess\u{fffd}", "user         ann", "bypass       the link"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::clock;
 use crate::config::{Config, Source};
 use crate::loading::files_below;
-use lockgate_webfilter::{Database, Files, Grouped, Include, Key, Kind, Report, Sources};
+use lockgate_webfilter::{Database, Grouped, Include, Key, Kind, Report, Sources};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -33,14 +33,14 @@ pub struct Lists {
 
 /// Loads every list that the configuration names, once for each set of lists that some group has.
 pub fn load(config: &Config) -> Lists {
-    let (first, mut report, mut errors) = load_set(&config.lists, config.files);
+    let (first, mut report, mut errors) = load_set(&config.lists, config);
     let first = Arc::new(first);
     let mut database = Grouped::new(Arc::clone(&first));
     let mut loaded = vec![(&config.lists, first)];
     for (group, sources) in &config.group_lists {
         let known = loaded.iter().find(|(known, _)| *known == sources).map(|(_, set)| Arc::clone(set));
         let set = known.unwrap_or_else(|| {
-            let (set, more, wrong) = load_set(sources, config.files);
+            let (set, more, wrong) = load_set(sources, config);
             report.add(more);
             errors.extend(wrong.into_iter().filter(|wrong| !errors.contains(wrong)).collect::<Vec<_>>());
             let set = Arc::new(set);
@@ -53,9 +53,10 @@ pub fn load(config: &Config) -> Lists {
 }
 
 /// One set of lists: ready to be asked, what became of the lines, and what keeps it from serving.
-fn load_set(sources: &[Source], files: Files) -> (Database, Report, Vec<String>) {
+fn load_set(sources: &[Source], config: &Config) -> (Database, Report, Vec<String>) {
     let mut reading = Reading::new();
-    reading.sources.set_files(files);
+    reading.sources.judge_phrases_by(config.phrases);
+    reading.sources.set_files(config.files);
     for source in sources {
         match source {
             Source::Demonstration => {
@@ -175,15 +176,17 @@ impl Reading {
     }
 }
 
-/// The files that hold the configured lists, for looking a line up again.
-pub fn files(config: &Config) -> Vec<PathBuf> {
+/// The files that hold the configured lists, for looking a line up again: those of the group first, since others may have some
+/// of the same names.
+pub fn files(config: &Config, group: &str) -> Vec<PathBuf> {
     let of = |source: &Source| match source {
         Source::Demonstration => Vec::new(),
         Source::Path(path) if path.is_dir() => files_below(path).unwrap_or_default(),
         Source::Path(path) => vec![path.clone()],
     };
-    let groups = config.group_lists.iter().flat_map(|(_, lists)| lists);
-    config.lists.iter().chain(groups).flat_map(of).collect()
+    let (own, others): (Vec<_>, Vec<_>) = config.group_lists.iter().partition(|(name, _)| name == group);
+    let sets = own.iter().map(|(_, lists)| lists).chain([&config.lists]);
+    sets.chain(others.iter().map(|(_, lists)| lists)).flatten().flat_map(of).collect()
 }
 
 #[cfg(test)]

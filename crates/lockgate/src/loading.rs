@@ -144,7 +144,7 @@ pub fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// A line of a database, as a rule's `FILE:LINE` names it: findings bear a file's name without its directory.
-pub fn line_of(config: &Config, rule: &str) -> Option<Vec<u8>> {
+pub fn line_of(config: &Config, group: &str, rule: &str) -> Option<Vec<u8>> {
     let (file, line) = rule.rsplit_once(':')?;
     let line = line.parse::<usize>().ok()?.checked_sub(1)?;
     if file == DEMONSTRATION_NAME {
@@ -159,7 +159,7 @@ pub fn line_of(config: &Config, rule: &str) -> Option<Vec<u8>> {
         Source::Path(path) if path.is_dir() => files_below(path).ok()?.into_iter().find(named),
         Source::Path(path) => Some(path.clone()).filter(named),
     });
-    let path = signatures.or_else(|| lists::files(config).into_iter().find(named))?;
+    let path = signatures.or_else(|| lists::files(config, group).into_iter().find(named))?;
     BufReader::new(File::open(path).ok()?).split(b'\n').nth(line)?.ok()
 }
 
@@ -219,7 +219,8 @@ mod tests {
         let scratch = Scratch::new("loading-line");
         scratch.write("below/a.ndb", "one\ntwo\n");
         let config = config(&[scratch.path().to_owned()]);
-        let line = |rule: &str| line_of(&config, rule).map(|line| String::from_utf8(line).unwrap());
+        let line =
+            |rule: &str| line_of(&config, "default", rule).map(|line| String::from_utf8(line).unwrap());
         assert_eq!(line("a.ndb:2").as_deref(), Some("two"));
         for gone in ["a.ndb:0", "a.ndb:9", "b.ndb:1", "a.ndb", "a.ndb:x"] {
             assert_eq!(line(gone), None, "{gone}");

@@ -1,4 +1,4 @@
-//! `lockgate url`: what the web filter says of a URL, and which list says it. Rule: the same lists and the same order as on the
+//! `lockgate url`: what the web filter says of a URL or a page, and which list says it. Rule: the same lists and the same order as on the
 //! wire.
 
 use crate::command::paths;
@@ -9,6 +9,7 @@ use clap::ArgMatches;
 use lockgate_inspect::Group;
 use lockgate_model::rewrite::Rewriting;
 use lockgate_relay::events::record::plain;
+use lockgate_webfilter::phrases::{Outcome as Judged, Score, Term};
 use lockgate_webfilter::{Decision, Listing, Outcome, Request};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -40,6 +41,13 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         return EXIT_WRONG;
     }
     let database = lists.database.of(group);
+    let page = match arguments.get_one::<PathBuf>("content").map(std::fs::read).transpose() {
+        Ok(page) => page,
+        Err(error) => {
+            eprintln!("lockgate: the content cannot be read: {error}");
+            return EXIT_WRONG;
+        }
+    };
     let mut status = EXIT_CLEAN;
     for url in arguments.get_many::<String>("url").into_iter().flatten() {
         let Some(request) = request(url, arguments) else {
@@ -49,11 +57,16 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         };
         let decision = database.judge(&request, database.now());
         let changes = database.rewritten(&request, database.now());
-        if decision.outcome == Outcome::Banned && status == EXIT_CLEAN {
+        // What a list excepts is not looked into.
+        let page = page.as_ref().filter(|_| decision.outcome != Outcome::Exception);
+        let score = page.map(|page| database.score(page, None, database.now()));
+        let is_unwanted = |score: &Score| matches!(score.outcome, Judged::Banned | Judged::Over);
+        let is_banned = decision.outcome == Outcome::Banned || score.as_ref().is_some_and(is_unwanted);
+        if is_banned && status == EXIT_CLEAN {
             status = EXIT_FOUND;
         }
-        let is_json = arguments.get_flag("json");
-        print(&if is_json { line(url, &decision, &changes) } else { text(url, &decision, &changes) });
+        let said = Said { decision, changes, score };
+        print(&if arguments.get_flag("json") { line(url, &said) } else { text(url, &said) });
     }
     status
 }
@@ -72,8 +85,16 @@ fn request(url: &str, arguments: &ArgMatches) -> Option<Request> {
 /// What becomes of a request, and the lines that say so.
 type Changes = (Rewriting, Vec<Listing>);
 
+/// All that is said of one URL.
+struct Said {
+    decision: Decision,
+    changes: Changes,
+    /// Of its page, where there is one.
+    score: Option<Score>,
+}
+
 /// One URL for people.
-fn text(url: &str, decision: &Decision, (rewriting, by): &Changes) -> String {
+fn text(url: &str, Said { decision, changes: (rewriting, by), score }: &Said) -> String {
     let mut out = format!("{}: {}\n", plain(url), decision.outcome.name());
     if let Some(by) = &decision.by {
         let _ = writeln!(out, "  {}", plain(&by.to_string()));
@@ -95,15 +116,54 @@ fn text(url: &str, decision: &Decision, (rewriting, by): &Changes) -> String {
     for rule in by {
         let _ = writeln!(out, "  by {}", plain(&rule.to_string()));
     }
+    if let Some(score) = score {
+        score_text(score, &mut out);
+    }
     out
 }
 
+/// The arithmetic of a page's phrases for people.
+fn score_text(score: &Score, out: &mut String) {
+    let _ =
+        writeln!(out, "  phrases: {}, {} points of {}", score.outcome.name(), score.points, score.points_max);
+    for term in &score.terms {
+        let Term { phrase, points, times, file, line, category } = term;
+        let points = points.map_or_else(|| "decides".to_owned(), |points| format!("{points:+}"));
+        let times = if *times > 1 { format!(" x {times}") } else { String::new() };
+        let phrase = plain(phrase);
+        let _ = writeln!(out, "    {points}{times} <{phrase}> {} ({}:{line})", plain(category), plain(file));
+    }
+}
+
+fn score_json(score: &Score) -> Value {
+    let term = |term: &Term| {
+        json!({
+            "phrase": term.phrase,
+            "points": term.points,
+            "times": term.times,
+            "file": &*term.file,
+            "line": term.line,
+            "category": &*term.category,
+        })
+    };
+    json!({
+        "outcome": score.outcome.name(),
+        "points": score.points,
+        "points_max": score.points_max,
+        "by": score.deciding().map(term),
+        "terms": score.terms.iter().map(term).collect::<Vec<_>>(),
+    })
+}
+
 /// One URL for programs.
-fn line(url: &str, decision: &Decision, (rewriting, rules): &Changes) -> String {
+fn line(url: &str, Said { decision, changes: (rewriting, rules), score }: &Said) -> String {
     let mut object = json!({ "url": url, "decision": decision.outcome.name() });
     if let (Some(by), Some(object)) = (&decision.by, object.as_object_mut()) {
         object.extend(listing(by).as_object().cloned().unwrap_or_default().into_iter().skip(1));
         object.insert("also".to_owned(), decision.also.iter().map(listing).collect());
+    }
+    if let Some(score) = score {
+        object["phrases"] = score_json(score);
     }
     let changed = [("becomes", &rewriting.url), ("sent_to", &rewriting.redirect)];
     let changed = changed.into_iter().filter_map(|(name, url)| Some((name, url.as_deref()?)));

@@ -3,7 +3,7 @@
 //! Compile → [`Database`] → [`FlowState`] for each flow → [`Scanner`] for each transaction. Compiling may be slow
 //! and may fail; scanning is fast and cannot. Parts interleave: a scanner keeps its state by part.
 
-use crate::finding::{Engine, Hit};
+use crate::finding::{Engine, Hit, Points};
 use crate::flow::{Flow, Transaction};
 use crate::part::{Buffer, BufferSet, Part, PartId};
 use crate::rewrite::Rewriter;
@@ -22,6 +22,8 @@ pub enum Want {
 pub trait Sink {
     /// One finding. The panel adds the part's path.
     fn hit(&mut self, hit: Hit);
+    /// What was counted in the transaction, whether or not there is a hit.
+    fn points(&mut self, _points: Points) {}
     /// A hit in the part at hand will come only after it has closed: its path is to be kept until then.
     fn announce(&mut self, _part: PartId) {}
 }

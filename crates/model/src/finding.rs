@@ -120,6 +120,30 @@ pub struct Finding {
     pub offset: Option<u64>,
 }
 
+/// What an engine that counts has counted: not by itself a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Points {
+    /// All points together.
+    pub sum: i64,
+    /// More than this is a finding.
+    pub max: i64,
+    /// What they are made of, where that is worth keeping.
+    pub terms: Vec<PointsTerm>,
+}
+
+/// Something that counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointsTerm {
+    /// What was found.
+    pub name: Arc<str>,
+    /// What it counts each time; `None` where it decides by itself.
+    pub points: Option<i64>,
+    /// How often it counts.
+    pub times: u32,
+    /// Where the rule stands: `FILE:LINE`.
+    pub rule: Arc<str>,
+}
+
 /// Why something could not be inspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {

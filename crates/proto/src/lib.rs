@@ -1,4 +1,4 @@
-//! Sans-io protocols: HTTP/1.x, SMTP, POP3, SOCKS5 and the PROXY protocol. Rule: bytes in, events out; no socket, no clock, no policy.
+//! Sans-io protocols: HTTP/1.x, SMTP, POP3, SOCKS5, WebSocket and the PROXY protocol. Rule: bytes in, events out; no socket, no clock, no policy.
 //!
 //! Each protocol has a *receiver* that frames what arrives, a parser for commands and replies, and a *sender* for what
 //! leaves. None of them keeps content: it passes through as slices of the caller's own buffer. What they share:
@@ -12,3 +12,5 @@ pub mod pop3;
 pub mod proxy_protocol;
 pub mod smtp;
 pub mod socks;
+pub mod tls;
+pub mod websocket;

@@ -30,6 +30,13 @@ pub struct Upstream {
     _place: Place<String>,
 }
 
+impl Upstream {
+    /// The connection, the host it leads to, and its place among those that may be open.
+    pub fn into_parts(self) -> (Stream, String, Place<String>) {
+        (self.stream, self.host, self._place)
+    }
+}
+
 /// Why there is no connection to the next hop.
 #[derive(Debug)]
 pub enum DialError {
@@ -109,6 +116,10 @@ pub async fn dial_host(
     let place = take_place(shared, settings, &authority(host, port))?;
     let connecting = async {
         let mut addresses = resolve(shared, host, port).await?;
+        if visitor.is_intercepted && addresses.contains(&visitor.server) {
+            // The name leads to where the client meant to go, among other places: there it goes.
+            addresses = vec![visitor.server];
+        }
         let mut refused = None;
         addresses.retain(|address| permits(*address).map_err(|why| refused = Some(why)).is_ok());
         match refused {

@@ -8,7 +8,7 @@ use crate::shared::{Gate, Shared};
 use crate::stream::Stream;
 use crate::tally::{Place, client_key};
 use lockgate_inspect::Session;
-use lockgate_model::{Flow, Protocol};
+use lockgate_model::{Flow, Protocol, Security};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -27,6 +27,7 @@ pub struct Accepted {
 }
 
 /// Who a client is, and how it came: what is known of it apart from its connection.
+#[derive(Clone)]
 pub struct Visitor {
     /// The client's address, as it is known after a PROXY header.
     pub client: SocketAddr,
@@ -38,7 +39,8 @@ pub struct Visitor {
     pub gate: Arc<Gate>,
     /// Names the flow in events.
     pub flow_id: u64,
-    _place: Place<IpAddr>,
+    /// Given back when none of the connections that are served for it is left.
+    _place: Arc<Place<IpAddr>>,
 }
 
 impl Deref for Accepted {
@@ -58,8 +60,19 @@ impl DerefMut for Accepted {
 impl Visitor {
     /// The engines' state for the connection, with what is loaded at this moment; `client` is who it is known to be now.
     pub fn open_inspection(&self, protocol: Protocol, client: SocketAddr, shared: &Shared) -> Session {
+        self.open_secure_inspection(protocol, Security::Clear, client, shared)
+    }
+
+    /// The same, where the content comes under TLS.
+    pub fn open_secure_inspection(
+        &self,
+        protocol: Protocol,
+        security: Security,
+        client: SocketAddr,
+        shared: &Shared,
+    ) -> Session {
         let (id, server, listener) = (self.flow_id, self.server, self.gate.settings.name.clone());
-        let flow = Flow { id, protocol, client, server, listener };
+        let flow = Flow { security, id, protocol, client, server, listener };
         Session::open(shared.generation.load_full(), &shared.pools, flow)
     }
 }
@@ -126,7 +139,7 @@ pub(crate) async fn admit(
     let server = original.unwrap_or(server);
     let stream = Stream::new(tcp);
     let flow_id = shared.next_id();
-    let visitor = Visitor { client, server, is_intercepted, gate, flow_id, _place: place };
+    let visitor = Visitor { client, server, is_intercepted, gate, flow_id, _place: Arc::new(place) };
     Some(Accepted { stream, visitor })
 }
 

@@ -87,7 +87,7 @@ async fn what_is_put_back_is_read_again_first() {
 #[tokio::test]
 async fn tls_carries_both_ways_and_forgets_what_came_before_it() {
     let certificate = certificate("both-ways");
-    let server = tls::server_config(&certificate).unwrap();
+    let server = tls::server_config(&certificate, &[]).unwrap();
     let client = tls::client_config(Verify::Name, Some(&certificate.chain)).unwrap();
     let (mut a, mut b) = pair().await;
     a.unread(b"RSET\r\n");
@@ -117,7 +117,7 @@ async fn tls_carries_both_ways_and_forgets_what_came_before_it() {
 #[tokio::test]
 async fn tls_reads_into_a_small_buffer_without_losing_a_byte() {
     let certificate = certificate("small");
-    let server = tls::server_config(&certificate).unwrap();
+    let server = tls::server_config(&certificate, &[]).unwrap();
     let client = tls::client_config(Verify::Nothing, None).unwrap();
     let (mut a, mut b) = pair().await;
     let name = tls::server_name("other.example").unwrap();
@@ -146,7 +146,7 @@ async fn tls_reads_into_a_small_buffer_without_losing_a_byte() {
 #[tokio::test]
 async fn a_wrong_name_or_no_tls_at_all_is_an_error_and_not_a_wait() {
     let certificate = certificate("wrong");
-    let server = tls::server_config(&certificate).unwrap();
+    let server = tls::server_config(&certificate, &[]).unwrap();
     let client = tls::client_config(Verify::Name, Some(&certificate.chain)).unwrap();
     let (mut a, mut b) = pair().await;
     let name = tls::server_name("other.example").unwrap();
@@ -165,9 +165,9 @@ async fn a_wrong_name_or_no_tls_at_all_is_an_error_and_not_a_wait() {
 fn a_broken_certificate_names_its_file() {
     let certificate = certificate("broken");
     let missing = Certificate { chain: "/nowhere/chain.pem".into(), ..certificate.clone() };
-    assert!(tls::server_config(&missing).unwrap_err().to_string().starts_with("/nowhere/chain.pem: "));
+    assert!(tls::server_config(&missing, &[]).unwrap_err().to_string().starts_with("/nowhere/chain.pem: "));
     let swapped = Certificate { chain: certificate.key.clone(), key: certificate.key.clone() };
-    assert_eq!(tls::server_config(&swapped).unwrap_err().path, certificate.key);
+    assert_eq!(tls::server_config(&swapped, &[]).unwrap_err().path, certificate.key);
 }
 
 #[tokio::test]

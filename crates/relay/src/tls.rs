@@ -4,6 +4,7 @@
 use crate::queue::Queue;
 use crate::scratch::with_ciphertext;
 use crate::settings::{Certificate, Verify};
+use crate::socket::Socket;
 use crate::stream::{ReadOutcome, TlsInfo, receive};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -16,10 +17,9 @@ use rustls::{
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::net::TcpStream;
 
 /// Where Debian and most others keep the roots.
-const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Why a configuration cannot be made: the file, and what is wrong with it.
 #[derive(Debug)]
@@ -38,17 +38,18 @@ impl std::fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// TLS towards clients, with this certificate.
-pub fn server_config(certificate: &Certificate) -> Result<Arc<ServerConfig>, TlsError> {
+/// TLS towards clients, with this certificate; by ALPN (RFC 7301) they may choose among these protocols.
+pub fn server_config(certificate: &Certificate, alpn: &[&[u8]]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = read_certificates(&certificate.chain)?;
     let key = PrivateKeyDer::from_pem_file(&certificate.key)
         .map_err(|e| wrong(&certificate.key, format!("no private key in PEM form: {e}")))?;
-    let config = ServerConfig::builder_with_provider(provider())
+    let mut config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(|e| wrong(&certificate.chain, e))?
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|e| wrong(&certificate.chain, format!("the certificate does not fit its key: {e}")))?;
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
 }
 
@@ -76,15 +77,15 @@ pub fn server_name(name: &str) -> io::Result<ServerName<'static>> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is no name for TLS")))
 }
 
-fn provider() -> Arc<CryptoProvider> {
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn wrong(path: &Path, reason: impl std::fmt::Display) -> TlsError {
+pub(crate) fn wrong(path: &Path, reason: impl std::fmt::Display) -> TlsError {
     TlsError { path: path.to_owned(), reason: reason.to_string() }
 }
 
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(path).and_then(|certificates| certificates.collect());
     match certificates {
@@ -182,12 +183,23 @@ impl TlsState {
         TlsInfo { version, cipher, server_name }
     }
 
+    pub(crate) fn alpn(&self) -> Option<&[u8]> {
+        self.0.alpn_protocol()
+    }
+
+    /// Takes what was read before; leaves in `pending` what is to be sent.
+    pub(crate) fn begin(&mut self, begun: &[u8], pending: &mut Queue) -> io::Result<()> {
+        let fed = self.feed(begun, &mut []).map(drop);
+        self.take_output(pending)?;
+        fed
+    }
+
     /// One step: reads what there is, leaves in `pending` what is to be sent.
-    pub(crate) fn handshake(&mut self, tcp: &TcpStream, pending: &mut Queue) -> io::Result<()> {
+    pub(crate) fn handshake(&mut self, socket: &Socket, pending: &mut Queue) -> io::Result<()> {
         self.take_output(pending)?;
         let read = with_ciphertext(|ciphertext| {
             let ciphertext = &mut ciphertext[..HANDSHAKE_READ_BYTES];
-            match receive(tcp, ciphertext)? {
+            match receive(socket, ciphertext)? {
                 ReadOutcome::Bytes(count) => self.feed(&ciphertext[..count], &mut []).map(drop),
                 ReadOutcome::WouldBlock => Ok(()),
                 ReadOutcome::End => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -208,7 +220,7 @@ impl TlsState {
     /// Reads what there is, as far as it fits; leaves in `pending` what is to be sent in answer.
     pub(crate) fn read(
         &mut self,
-        tcp: &TcpStream,
+        socket: &Socket,
         plaintext: &mut [u8],
         pending: &mut Queue,
     ) -> io::Result<ReadOutcome> {
@@ -222,7 +234,7 @@ impl TlsState {
                 let room = plaintext.len().saturating_sub(RECORD_BYTES_MAX).max(HANDSHAKE_READ_BYTES);
                 let length = room.min(ciphertext.len());
                 let ciphertext = &mut ciphertext[..length];
-                match receive(tcp, ciphertext)? {
+                match receive(socket, ciphertext)? {
                     ReadOutcome::Bytes(count) => {
                         self.feed(&ciphertext[..count], plaintext).map(ReadOutcome::Bytes)
                     }

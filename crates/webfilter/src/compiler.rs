@@ -6,10 +6,11 @@ use crate::hash::Key;
 use crate::moment::{Clock, TimeLimit};
 use crate::networks::{Listed, Networks};
 use crate::patterns::{self, Pattern, Patterns};
+use crate::phrases::{self, Added, PhraseFile, Said};
 use crate::report::Report;
 use crate::rewrites::{Rewrites, Rule};
 use crate::ruleset::kind::{Content, Rank};
-use crate::ruleset::lines::lines;
+use crate::ruleset::lines::{decoded, lines, raw_lines};
 use crate::ruleset::{self, Entry, Fault, Kind, Line, Scope};
 use crate::table::{Draft, ListId, Table};
 use std::collections::HashMap;
@@ -32,6 +33,8 @@ pub struct Sources {
     files: Files,
     filters: Vec<Filter>,
     blankets: Vec<(Scope, ListId, u32)>,
+    phrases: phrases::Drafts,
+    phrase_settings: phrases::Settings,
     /// For each directory of a category, whether its `usage` says that it is good for allowing only.
     usages: HashMap<String, Usage>,
 }
@@ -41,6 +44,15 @@ pub struct Sources {
 enum Usage {
     Banning,
     Allowing,
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Loaded,
+    PassedOver,
+    /// It is about the list, or nothing.
+    Said,
 }
 
 /// A list that another one wants read in its place. Whoever reads files finds it and gives it to [`Sources::include`].
@@ -72,8 +84,15 @@ impl Sources {
             files: Files::default(),
             filters: Vec::new(),
             blankets: Vec::new(),
+            phrases: phrases::Drafts::default(),
+            phrase_settings: phrases::Settings::default(),
             usages: HashMap::new(),
         }
+    }
+
+    /// How pages are judged by the phrases of the lists.
+    pub fn judge_phrases_by(&mut self, settings: phrases::Settings) {
+        self.phrase_settings = settings;
     }
 
     /// Which types of files may be fetched at all.
@@ -143,25 +162,16 @@ impl Sources {
         let mut count = self.report.counts.get(&kind).copied().unwrap_or_default();
         let mut includes = Vec::new();
         let before = (count, self.report.failures.len());
-        for (number, line) in lines(bytes) {
-            let said = line.and_then(|line| match ruleset::parse(kind.content(), &line) {
-                Ok(said) => Ok((line, said)),
-                Err(fault) => Err(fault),
-            });
-            match said {
-                Ok((_, Line::Comment)) => {}
-                Ok((_, Line::PassedOver)) => count.passed_over += 1,
-                Ok((text, said)) => match self.take(said, id, number, &mut includes) {
-                    Ok(lines) => count.loaded += lines,
-                    Err(Fault(reason)) => {
-                        count.failed += 1;
-                        let column = column_of_fault(kind.content(), &text);
-                        self.report.fail_at(&file, number, column, reason);
-                    }
-                },
-                Err(Fault(reason)) => {
+        let mut phrases = PhraseFile::of(kind, id, name, bytes);
+        for (number, line) in raw_lines(bytes) {
+            let taken = line.map_err(|fault| (fault, None));
+            match taken.and_then(|line| self.take_line(line, id, number, &mut phrases, &mut includes)) {
+                Ok(Taken::Loaded) => count.loaded += 1,
+                Ok(Taken::PassedOver) => count.passed_over += 1,
+                Ok(Taken::Said) => {}
+                Err((Fault(reason), column)) => {
                     count.failed += 1;
-                    self.report.fail(&file, number, reason);
+                    self.report.fail_at(&file, number, column, reason);
                 }
             }
         }
@@ -173,33 +183,87 @@ impl Sources {
         includes
     }
 
-    /// Takes what a line says; answers how many lines that are.
-    fn take(&mut self, said: Line, id: ListId, line: u32, includes: &mut Vec<Include>) -> Result<u64, Fault> {
+    /// Takes a line, or says what is wrong with it and, where that is known, where.
+    fn take_line(
+        &mut self,
+        line: &[u8],
+        id: ListId,
+        number: u32,
+        phrases: &mut Option<PhraseFile>,
+        includes: &mut Vec<Include>,
+    ) -> Result<Taken, (Fault, Option<u32>)> {
+        let nowhere = |fault| (fault, None);
+        if let Some(file) = phrases {
+            return self.take_phrase(line, file, number, includes).map_err(nowhere);
+        }
+        let Some(content) = self.lists.get(usize::from(id)).map(|list| list.kind.content()) else {
+            return Ok(Taken::Said);
+        };
+        let text = decoded(line);
+        let said = ruleset::parse(content, &text).map_err(nowhere)?;
+        self.take(said, id, number, includes).map_err(|fault| (fault, column_of_fault(content, &text)))
+    }
+
+    /// A line of a phrase list.
+    fn take_phrase(
+        &mut self,
+        line: &[u8],
+        file: &mut PhraseFile,
+        number: u32,
+        includes: &mut Vec<Include>,
+    ) -> Result<Taken, Fault> {
+        match phrases::parse(line)? {
+            Said::Phrase(phrase) => Ok(match self.phrases.add(phrase, file, number) {
+                Added::Yes => Taken::Loaded,
+                Added::NeverFound => Taken::PassedOver,
+            }),
+            Said::NoConvert => {
+                file.keep_case();
+                Ok(Taken::Said)
+            }
+            Said::Other => match ruleset::parse(Content::Phrases, &decoded(line))? {
+                said @ (Line::Include(_) | Line::Category(_) | Line::Time(_)) => {
+                    self.take(said, file.list, number, includes)
+                }
+                _ => Ok(Taken::Said),
+            },
+        }
+    }
+
+    /// Takes what a line says.
+    fn take(
+        &mut self,
+        said: Line,
+        id: ListId,
+        line: u32,
+        includes: &mut Vec<Include>,
+    ) -> Result<Taken, Fault> {
         match said {
             Line::Entries(entries) => {
                 for entry in entries {
                     self.take_entry(entry, id, line)?;
                 }
-                Ok(1)
+                Ok(Taken::Loaded)
             }
             Line::Filter(rank, entry) => {
                 let list = self.list_of_rank(id, rank)?;
                 self.take_entry(entry, list, line)?;
-                Ok(1)
+                Ok(Taken::Loaded)
             }
             Line::Include(path) => {
                 includes.push(Include { path, line, by: id });
-                Ok(1)
+                Ok(Taken::Loaded)
             }
             Line::Category(name) => {
                 self.lists[usize::from(id)].category = name.into();
-                Ok(0)
+                Ok(Taken::Said)
             }
             Line::Time(limit) => {
                 self.lists[usize::from(id)].times.push(limit);
-                Ok(0)
+                Ok(Taken::Said)
             }
-            Line::PassedOver | Line::Comment => Ok(0),
+            Line::PassedOver => Ok(Taken::PassedOver),
+            Line::Comment => Ok(Taken::Said),
         }
     }
 
@@ -294,6 +358,7 @@ impl Sources {
             files: self.files,
             filters: Filters::new(self.hasher.0, self.filters),
             blankets: self.blankets,
+            phrases: self.phrases.compile(self.phrase_settings),
             clock,
         };
         (database, self.report)

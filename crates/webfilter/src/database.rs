@@ -8,6 +8,7 @@ use crate::hash::Key;
 use crate::moment::{Clock, Moment, TimeLimit};
 use crate::networks::Networks;
 use crate::patterns::Patterns;
+use crate::phrases::{Page, Phrases, Score};
 use crate::rewrites::Rewrites;
 use crate::ruleset::kind::Rank;
 use crate::ruleset::site::EXTENSION_BYTES_MAX;
@@ -37,6 +38,7 @@ pub struct Database {
     pub(crate) files: Files,
     pub(crate) filters: Filters,
     pub(crate) blankets: Vec<(Scope, ListId, u32)>,
+    pub(crate) phrases: Phrases,
     pub(crate) clock: Clock,
 }
 
@@ -158,11 +160,33 @@ impl Database {
         self.filters.len()
     }
 
+    /// How many different phrases it looks for in pages, the parts of combinations among them.
+    pub fn phrase_count(&self) -> usize {
+        self.phrases.len()
+    }
+
+    pub(crate) fn phrases(&self) -> &Phrases {
+        &self.phrases
+    }
+
+    /// What the phrases in a page come to at a time. `charset` is the one that its server says it is in.
+    pub fn score(&self, page: &[u8], charset: Option<&[u8]>, now: Moment) -> Score {
+        let mut state = Page::new(&self.phrases, charset);
+        state.push(&self.phrases, page);
+        self.score_of(state, now)
+    }
+
+    /// What the phrases in a page that has been read come to.
+    pub(crate) fn score_of(&self, page: Page, now: Moment) -> Score {
+        page.finish(&self.phrases, &self.lists, &|list| self.list(list, now).is_some())
+    }
+
     /// Bytes on the heap, about, but for the regular expressions.
     pub fn heap_bytes(&self) -> usize {
         self.table.heap_bytes()
             + self.networks.heap_bytes()
             + self.filters.heap_bytes()
+            + self.phrases.heap_bytes()
             + self.lists.len() * size_of::<List>()
     }
 
@@ -368,6 +392,7 @@ impl lockgate_model::Database for Database {
             .with(Buffer::HttpHost)
             .with(Buffer::HttpUri)
             .with(Buffer::HttpContentType);
+        let wants = if self.phrases.is_empty() { wants } else { wants.with(Buffer::FileData) };
         if self.looks_at_headers() { wants.with(Buffer::HttpHeader) } else { wants }
     }
 

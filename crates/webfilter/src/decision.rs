@@ -1,5 +1,6 @@
 //! What the lists say of a request: [`Decision`]. Rule: evidence, no opinion: which list, which line, which words of it.
 
+use crate::ruleset::Kind;
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,11 +48,7 @@ pub struct Listing {
 impl Listing {
     /// `FILE:LINE`, the file without the directories that do not tell it from others.
     pub fn rule(&self) -> String {
-        match self.line {
-            // A rule of the configuration, not of a list.
-            0 => short(&self.file).to_owned(),
-            line => format!("{}:{line}", short(&self.file)),
-        }
+        rule(&self.file, self.line)
     }
 }
 
@@ -62,12 +59,24 @@ impl fmt::Display for Listing {
     }
 }
 
+/// `FILE:LINE` of a line.
+pub(crate) fn rule(file: &str, line: u32) -> String {
+    match line {
+        // A rule of the configuration, not of a list.
+        0 => short(file).to_owned(),
+        line => format!("{}:{line}", short(file)),
+    }
+}
+
 /// A file's name, with its directory where that is what tells it from others (`adult/domains`).
 fn short(file: &str) -> &str {
     let mut slashes = file.rmatch_indices('/').map(|(at, _)| at + 1);
     let last = slashes.next().unwrap_or(0);
-    match &file[last..] {
+    let name = &file[last..];
+    let is_of_phrases = ["weighted", "banned", "exception"].iter().any(|start| name.starts_with(start));
+    match name {
         "domains" | "urls" | "expressions" => &file[slashes.next().unwrap_or(0)..],
+        _ if is_of_phrases && Kind::of_file(name).is_none() => &file[slashes.next().unwrap_or(0)..],
         name => name,
     }
 }
@@ -93,6 +102,7 @@ mod tests {
             ("/etc/lists/bannedsitelist", "bannedsitelist:7"),
             ("/ut1/adult/domains", "adult/domains:7"),
             ("adult/urls", "adult/urls:7"),
+            ("/p/pornography/weighted_german", "pornography/weighted_german:7"),
             ("domains", "domains:7"),
             ("builtin:bannedsitelist", "builtin:bannedsitelist:7"),
         ] {

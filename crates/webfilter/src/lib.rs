@@ -35,6 +35,7 @@ mod hash;
 mod moment;
 mod networks;
 mod patterns;
+pub mod phrases;
 mod report;
 mod request;
 mod rewriter;

@@ -3,13 +3,19 @@
 use crate::address::{Address, HOST_BYTES_MAX, URI_BYTES_MAX};
 use crate::database::Database;
 use crate::decision::{Decision, Outcome};
+use crate::phrases::{self, Page};
 use crate::request::{HEADER_BYTES_MAX, Request};
-use lockgate_model::{Buffer, Class, Flow, FlowState, Hit, Part, PartId, Scanner, Sink, Transaction, Want};
+use lockgate_model::{
+    Buffer, Class, FileType, Flow, FlowState, Hit, Part, PartId, Points, PointsTerm, Scanner, Security, Sink,
+    Transaction, Want,
+};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The longest media type that is looked up.
 const TYPE_BYTES_MAX: usize = 256;
+/// How many phrases of a page are told.
+const TERMS_MAX: usize = 64;
 
 /// The longest method that is told from others.
 const METHOD_BYTES_MAX: usize = 64;
@@ -23,7 +29,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
-        let scheme = if flow.server.port() == 443 { "https" } else { "http" };
+        let scheme = if flow.security == Security::Tls { "https" } else { "http" };
         Self { database, scheme, client: flow.client.ip() }
     }
 }
@@ -41,6 +47,9 @@ impl FlowState for Connection {
             media_type: Vec::new(),
             address: None,
             outcome: Outcome::NotListed,
+            has_text: HasText::No,
+            root: None,
+            page: None,
         })
     }
 }
@@ -58,9 +67,41 @@ struct Transmission {
     /// Known at the end of the path.
     address: Option<Address>,
     outcome: Outcome,
+    has_text: HasText,
+    /// The way to the content itself; what is left of its coding has the same.
+    root: Option<Arc<str>>,
+    page: Option<(PartId, Page)>,
+}
+
+/// Whether the content is text, as far as its server says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HasText {
+    No,
+    Yes,
+    /// Its server says nothing.
+    Perhaps,
 }
 
 impl Transmission {
+    /// The page has come to its end, or to that of what is read of it.
+    fn score(&mut self, part: PartId, sink: &mut dyn Sink) {
+        let Some((_, page)) = self.page.take_if(|(page, _)| *page == part) else { return };
+        let score = self.database.score_of(page, self.database.now());
+        let is_telling = matches!(score.outcome, phrases::Outcome::Banned | phrases::Outcome::Over);
+        let term = |term: &phrases::Term| PointsTerm {
+            name: (&*term.phrase).into(),
+            points: term.points.map(i64::from),
+            times: term.times,
+            rule: term.rule().into(),
+        };
+        let terms = score.terms.iter().take(TERMS_MAX).filter(|_| is_telling).map(term).collect();
+        sink.points(Points { sum: score.points, max: score.points_max.into(), terms });
+        if let Some(by) = score.deciding().filter(|_| is_telling) {
+            let (rule, name, buffer) = (by.rule().into(), Arc::clone(&by.category), Buffer::FileData);
+            sink.hit(Hit { class: Class::Web, rule, name, part, buffer, offset: None });
+        }
+    }
+
     fn report(&self, decision: &Decision, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         if let Some(by) = decision.by.as_ref().filter(|_| decision.outcome == Outcome::Banned) {
             let (rule, name) = (by.rule().into(), Arc::clone(&by.category));
@@ -77,12 +118,34 @@ fn gather(into: &mut Vec<u8>, chunk: &[u8], bytes_max: usize) -> Want {
 }
 
 impl Scanner for Transmission {
-    fn open(&mut self, _part: &Part) -> Want {
-        Want::Done
+    fn open(&mut self, part: &Part) -> Want {
+        let root = self.root.get_or_insert_with(|| Arc::clone(&part.path));
+        let is_page = *root == part.path
+            && (part.parent.is_none() || part.parent == self.page.as_ref().map(|(id, _)| *id));
+        let is_text = match self.has_text {
+            HasText::No => false,
+            HasText::Yes => true,
+            HasText::Perhaps => matches!(part.detected, FileType::Text | FileType::Html),
+        };
+        if !is_page || !is_text || self.outcome == Outcome::Exception {
+            return Want::Done;
+        }
+        self.page = Some((part.id, Page::new(self.database.phrases(), None)));
+        Want::More
     }
 
-    fn push(&mut self, _part: PartId, buffer: Buffer, chunk: &[u8], _sink: &mut dyn Sink) -> Want {
+    fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match buffer {
+            Buffer::FileData => {
+                let Some((_, page)) = self.page.as_mut().filter(|(page, _)| *page == part) else {
+                    return Want::Done;
+                };
+                if page.push(self.database.phrases(), chunk) {
+                    return Want::More;
+                }
+                self.score(part, sink);
+                Want::Done
+            }
             Buffer::HttpMethod => gather(&mut self.method, chunk, METHOD_BYTES_MAX),
             Buffer::HttpHeader => gather(&mut self.header, chunk, HEADER_BYTES_MAX),
             Buffer::HttpHost => gather(&mut self.host, chunk, HOST_BYTES_MAX),
@@ -106,10 +169,18 @@ impl Scanner for Transmission {
                 self.report(&decision, part, buffer, sink);
                 self.address = Some(request.address);
             }
+            Buffer::FileData => self.score(part, sink),
             Buffer::HttpContentType if self.outcome != Outcome::Exception => {
                 let media_type = std::mem::take(&mut self.media_type);
                 let Some(address) = &self.address else { return };
                 let media_type = String::from_utf8_lossy(&media_type).to_ascii_lowercase();
+                self.has_text = match &*media_type {
+                    _ if self.database.phrases().is_empty() => HasText::No,
+                    "" => HasText::Perhaps,
+                    "application/xhtml+xml" => HasText::Yes,
+                    other if other.starts_with("text/") => HasText::Yes,
+                    _ => HasText::No,
+                };
                 let decision = self.database.decide_type(address, &media_type, self.database.now());
                 self.report(&decision, part, buffer, sink);
             }

@@ -3,7 +3,7 @@
 
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Info, Section, key};
-use crate::config::{keys_listen, keys_page, keys_policy, keys_webfilter};
+use crate::config::{keys_interception, keys_listen, keys_page, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
 
 /// `[gateway]`: the process.
@@ -34,6 +34,16 @@ pub const GATEWAY: Section<Draft> = Section {
             "How long it is remembered what a name leads to. That it leads nowhere is remembered for 5 s at most.",
             |d, v| v.duration().map(|time| d.settings.names_kept = time),
         ),
+        key(
+            "idle_servers_max",
+            "number",
+            "256",
+            "Connections to web servers that each thread keeps open for requests to come, whoever's they are.",
+            |d, v| v.number(0).map(|n| d.settings.idle_servers_max = n),
+        ),
+        key("idle_server_timeout", "time", "\"30 s\"", "How long it keeps one that nobody needs.", |d, v| {
+            v.duration().map(|time| d.settings.idle_server_timeout = time)
+        }),
         key(
             "drain_timeout",
             "time",
@@ -192,6 +202,11 @@ pub fn shown() -> Vec<Shown> {
             heading: "[webfilter]",
             about: keys_webfilter::ABOUT,
             rows: rows(&keys_webfilter::WEBFILTER),
+        },
+        Shown {
+            heading: "[tls_interception]",
+            about: keys_interception::ABOUT,
+            rows: rows(&keys_interception::INTERCEPTION),
         },
         Shown { heading: "[policy]", about: keys_policy::ABOUT, rows: rows(&keys_policy::POLICY) },
         Shown {

@@ -2,6 +2,7 @@
 
 use crate::config::draft::{ListenDraft, read_next_hop};
 use crate::config::table::{Key, Section, key};
+use crate::config::value::Value;
 use lockgate_relay::settings::{ClientAddress, Intercept, NextHopTls, Parent, Speaks, Tls, Verify};
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ const KEYS: &[Key<ListenDraft>] = &[
     key(
         "tail_time_max",
         "time",
-        "\"250 ms\"",
+        "\"100 ms\"",
         "Of a stream that says little at a time (`text/event-stream`, gRPC, WebSocket), they are held for so long at most: \
          what was scanned until then leaves (http).",
         |d, v| v.duration().map(|time| d.listener.tail_time_max = time),
@@ -259,6 +260,22 @@ const KEYS: &[Key<ListenDraft>] = &[
         |d, v| v.list(|item| item.number(1)).map(|ports| d.listener.connect_ports = ports),
     ),
     key(
+        "upgrades",
+        "list of protocols",
+        "[\"websocket\"]",
+        "The protocols that a client and a server may change to by `Upgrade` (http). Of WebSocket the messages are \
+         inspected; of any other, the bytes as they are. What is not listed is not asked for.",
+        |d, v| {
+            let listed = |item: Value<'_>| match item.name()?.to_ascii_lowercase() {
+                name if name == "h2c" => {
+                    Err("h2c is never changed to: it would lead past the inspection".to_owned())
+                }
+                name => Ok(name),
+            };
+            v.list(listed).map(|names| d.listener.upgrades = names)
+        },
+    ),
+    key(
         "upstream",
         "proxy",
         "",
@@ -273,6 +290,13 @@ const KEYS: &[Key<ListenDraft>] = &[
         "Hosts that are gone to without it: `example.org`, `.example.org` with all subdomains, or networks, which are \
          compared with addresses in place of a name.",
         |d, v| v.names().map(|names| d.listener.no_upstream = names.into_iter().collect()),
+    ),
+    key(
+        "intercept_tls",
+        "true or false",
+        "false",
+        "Whether TLS is intercepted (http), as `[tls_interception]` says: clients need the gateway's authority for it. Where it          is not, the name that a client asks for is judged, and nothing else is seen.",
+        |d, v| v.switch().map(|switch| d.listener.intercept_tls = switch),
     ),
     key("connect_timeout", "time", "\"30 s\"", "For the next hop to accept the connection.", |d, v| {
         v.duration().map(|time| d.listener.timeouts.connect = time)

@@ -2,7 +2,9 @@
 
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Section, key};
+use crate::config::value::{Value, Wrong};
 use lockgate_webfilter::Files;
+use lockgate_webfilter::phrases::{Counting, Readings};
 
 /// What the section is about.
 pub const ABOUT: &str =
@@ -21,6 +23,42 @@ pub const WEBFILTER: Section<Draft> = Section {
          and below; of one with e2guardian's lists, those and nothing else. `builtin:demonstration` bans `blocked.example` and \
          `news.example/games`: replace it by real ones.",
             |d, v| v.list(Source::read).map(|sources| d.lists = sources),
+        ),
+        key(
+            "naughtynesslimit",
+            "number",
+            "50",
+            "A page is unwanted when the phrases in it have more points than this. e2guardian's word: 50 is for young \
+             children, 100 for older ones, 160 for young adults.",
+            |d, v| v.number(1).map(|points| d.phrases.points_max = points),
+        ),
+        key(
+            "weightedphrasemode",
+            "`0`, `1` or `2`",
+            "2",
+            "How often a phrase counts: 0 no page is searched for phrases, 1 each time that it stands in the page, 2 once.",
+            |d, v| {
+                numbered(v, &[Counting::Never, Counting::EachTime, Counting::Once])
+                    .map(|mode| d.phrases.counting = mode)
+            },
+        ),
+        key(
+            "phrasefiltermode",
+            "`0`, `1`, `2` or `3`",
+            "2",
+            "What of a page is searched for phrases: 0 the page as it is written, 1 the text that a reader sees, 2 both, each by \
+             itself, 3 only its title and `meta` elements.",
+            |d, v| {
+                let modes = [Readings::Raw, Readings::Text, Readings::Both, Readings::Meta];
+                numbered(v, &modes).map(|mode| d.phrases.readings = mode)
+            },
+        ),
+        key(
+            "phrase_bytes_max",
+            "size",
+            "\"2 MiB\"",
+            "How much of a page is searched for phrases. A longer one is judged by so much of its beginning.",
+            |d, v| v.bytes().map(|bytes| d.phrases.bytes_max = bytes),
         ),
         key(
             "hold_bytes_max",
@@ -44,3 +82,10 @@ pub const WEBFILTER: Section<Draft> = Section {
     ],
     below: &[],
 };
+
+/// A mode by its number, as e2guardian has it.
+fn numbered<T: Copy>(value: Value<'_>, modes: &[T]) -> Result<T, Wrong> {
+    let number: usize = value.number(0)?;
+    let last = modes.len() - 1;
+    modes.get(number).copied().ok_or_else(|| format!("a number from 0 to {last} is wanted, not {number}"))
+}

@@ -1,8 +1,8 @@
 //! A body, taken out of its framing. Rule: content is passed as slices of the input, and a chunk ends where it says.
 
-use super::fields::{Folds, field_line};
+use super::fields::field_line;
 use super::framing::hexadecimal;
-use super::lines::{BareLf, Line, Lines};
+use super::lines::{Line, Lines, OddLines};
 use super::refusal::Oddities;
 use super::{Fields, Framing, Limits, Refusal};
 
@@ -113,7 +113,8 @@ impl Body {
                 }
                 Chunk::Size | Chunk::Trailers { .. } => {
                     let (bytes_max, too_long) = chunk.line_limit(limits);
-                    let (length, line) = lines.step(rest, bytes_max, too_long, BareLf::Refused, oddities)?;
+                    let (length, line) =
+                        lines.step(rest, bytes_max, too_long, OddLines::Refused, oddities)?;
                     used += length;
                     let Some(line) = line else { return Ok((used, Piece::NeedInput)) };
                     if let Some(piece) = self.line(&line, limits, oddities)? {
@@ -134,7 +135,7 @@ impl Body {
         if let Self::Chunked(Chunk::Trailers { fields, bytes }) = self {
             *bytes = bytes.saturating_add(line.bytes);
             if !line.text.is_empty() {
-                field_line(fields, &line.text, Folds::Refused, limits.fields_max, oddities)?;
+                field_line(fields, &line.text, OddLines::Refused, limits.fields_max, oddities)?;
                 return Ok(None);
             }
             let trailers = allowed(std::mem::take(fields));

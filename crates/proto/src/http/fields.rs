@@ -1,6 +1,7 @@
 //! Header fields (RFC 9110 section 5). Rule: kept in their order and as they came; a name means the same in any case.
 
 use super::Refusal;
+use super::lines::OddLines;
 use super::refusal::Oddities;
 use std::fmt;
 
@@ -164,23 +165,19 @@ const IN_TOKEN: [bool; 256] = {
     belongs
 };
 
-/// What becomes of a field that goes on in the next line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Folds {
-    /// Refused: requests, of which each recipient made its own.
-    Refused,
-    /// Joined with a space: responses (RFC 9112 section 5.2).
-    Joined,
-}
-
 /// Puts a field line, without its end, to the fields.
 pub(crate) fn field_line(
     fields: &mut Fields,
     line: &[u8],
-    folds: Folds,
+    odd_lines: OddLines,
     fields_max: usize,
     oddities: &mut Oddities,
 ) -> Result<(), Refusal> {
+    let colon = memchr::memchr(b':', line);
+    if odd_lines == OddLines::Mended && colon.is_none() && !matches!(line.first(), Some(b' ' | b'\t')) {
+        oddities.note(Refusal::FieldWithoutColon);
+        return Ok(());
+    }
     // To the end whatever is met, so that the compiler makes vector instructions of it.
     let is_control =
         |byte: u8| (byte < b' ' || byte == 0x7f) & (byte != b'\t') & (byte != b'\r') & (byte != 0);
@@ -188,21 +185,24 @@ pub(crate) fn field_line(
         oddities.met(Refusal::ControlCharacter)?;
     }
     if matches!(line.first(), Some(b' ' | b'\t')) {
-        if folds == Folds::Refused || fields.is_empty() {
+        if fields.is_empty() {
             oddities.met(Refusal::ObsFold)?;
         }
-        oddities.note(Refusal::ObsFold);
+        odd_lines.met(Refusal::ObsFold, oddities)?;
         fields.fold(line);
         return Ok(());
     }
-    let Some(colon) = memchr::memchr(b':', line) else { return oddities.met(Refusal::FieldWithoutColon) };
+    let Some(colon) = colon else { return oddities.met(Refusal::FieldWithoutColon) };
     let (name, rest) = line.split_at_checked(colon).unwrap_or_default();
     let named = name.trim_ascii_end();
     if named.len() < name.len() {
-        oddities.met(Refusal::FieldNameSpace)?;
+        odd_lines.met(Refusal::FieldNameSpace, oddities)?;
     }
     if !is_token(named) {
-        oddities.met(Refusal::BadFieldName)?;
+        odd_lines.met(Refusal::BadFieldName, oddities)?;
+        if odd_lines == OddLines::Mended {
+            return Ok(());
+        }
     }
     if fields.len() >= fields_max {
         return oddities.met(Refusal::TooManyFields);

@@ -40,6 +40,8 @@ fn is_for_all(name: &[u8]) -> bool {
 pub fn wants_close(fields: &Fields, version: Version) -> bool {
     match version {
         Version::Http11 => fields.list_has("connection", "close"),
+        // A stream has no connection for itself.
+        Version::Http2 => false,
         Version::Http10 => {
             fields.list_has("connection", "close") || !fields.list_has("connection", "keep-alive")
         }

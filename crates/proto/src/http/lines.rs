@@ -13,13 +13,28 @@ pub(crate) struct Lines {
     bytes: usize,
 }
 
-/// What becomes of a line that ends with LF alone.
+/// What becomes of lines that are not as they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BareLf {
-    /// Refused: what one program reads as two lines is one for another.
+pub(crate) enum OddLines {
+    /// They are refused: requests, of which each recipient made its own; trailers, which nobody needs.
     Refused,
-    /// A line all the same, and noted (RFC 9112 section 2.2): whoever reads on reads lines that we have ended.
-    Noted,
+    /// They are mended, and noted: in heads of responses LF alone ends a line, a fold is joined with a space, blanks before a
+    /// colon are taken away, and what is no field is left out (RFC 9112 sections 2.2, 5.1, 5.2). Who reads on reads
+    /// lines that we have written, so they have one reading again.
+    Mended,
+}
+
+impl OddLines {
+    /// What is met where it can be mended.
+    pub(crate) fn met(self, oddity: Refusal, oddities: &mut Oddities) -> Result<(), Refusal> {
+        match self {
+            Self::Refused => oddities.met(oddity),
+            Self::Mended => {
+                oddities.note(oddity);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// A line without its end, and the bytes that it took with it.
@@ -42,7 +57,7 @@ impl Lines {
         input: &'a [u8],
         bytes_max: usize,
         too_long: Refusal,
-        bare_lf: BareLf,
+        odd_lines: OddLines,
         oddities: &mut Oddities,
     ) -> Result<(usize, Option<Line<'a>>), Refusal> {
         let end = memchr::memchr(b'\n', input).map(|at| at + 1);
@@ -65,22 +80,19 @@ impl Lines {
             self.begun.extend_from_slice(kept);
             Cow::Owned(std::mem::take(&mut self.begun))
         };
-        Ok((consumed, Some(Line { text: without_end(text, bare_lf, oddities)?, bytes })))
+        Ok((consumed, Some(Line { text: without_end(text, odd_lines, oddities)?, bytes })))
     }
 }
 
 fn without_end<'a>(
     mut line: Cow<'a, [u8]>,
-    bare_lf: BareLf,
+    odd_lines: OddLines,
     oddities: &mut Oddities,
 ) -> Result<Cow<'a, [u8]>, Refusal> {
     let length = match line.as_ref() {
         [text @ .., b'\r', b'\n'] => text.len(),
         [text @ .., b'\n'] => {
-            match bare_lf {
-                BareLf::Refused => oddities.met(Refusal::BareLf)?,
-                BareLf::Noted => oddities.note(Refusal::BareLf),
-            }
+            odd_lines.met(Refusal::BareLf, oddities)?;
             text.len()
         }
         // What is left of a line that is too long.

@@ -1,8 +1,8 @@
 //! What requests and responses share: a head, a body, the next head. Rule: each byte is used once, in one state.
 
 use super::body::{Body, Piece};
-use super::fields::{Folds, field_line};
-use super::lines::{BareLf, Lines};
+use super::fields::field_line;
+use super::lines::{Lines, OddLines};
 use super::refusal::Oddities;
 use super::{Disposition, Fields, Frame, Framing, Limits, Refusal, Step};
 
@@ -15,10 +15,8 @@ pub(crate) trait Kind {
     type Start;
     /// A head.
     type Head;
-    /// What becomes of folded fields.
-    const FOLDS: Folds;
-    /// What becomes of a line of a head that ends with LF alone.
-    const BARE_LF: BareLf;
+    /// What becomes of odd lines of a head.
+    const ODD_LINES: OddLines;
 
     /// Whether a start line may begin so.
     fn begins_with(&self, byte: u8) -> bool;
@@ -142,7 +140,7 @@ impl<K: Kind> Machine<K> {
             let rest = input.get(consumed..).unwrap_or_default();
             self.first_byte(rest)?;
             let (length, line) =
-                self.lines.step(rest, bytes_max, too_long, K::BARE_LF, &mut self.oddities)?;
+                self.lines.step(rest, bytes_max, too_long, K::ODD_LINES, &mut self.oddities)?;
             consumed += length;
             let Some(line) = line else { return Ok(Step { consumed, frame: Frame::NeedInput }) };
             if let Some((head, framing)) = self.line(&line.text, line.bytes)? {
@@ -180,7 +178,7 @@ impl<K: Kind> Machine<K> {
             }
             Awaited::Fields { fields, bytes, .. } if !line.is_empty() => {
                 *bytes = bytes.saturating_add(line_bytes);
-                field_line(fields, line, K::FOLDS, self.limits.fields_max, &mut self.oddities)?;
+                field_line(fields, line, K::ODD_LINES, self.limits.fields_max, &mut self.oddities)?;
             }
             Awaited::Fields { .. } => {
                 let fields = std::mem::replace(&mut self.awaited, Awaited::StartLine { empty_lines: 0 });

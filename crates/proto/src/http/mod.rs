@@ -1,14 +1,16 @@
-//! HTTP/1.x (RFC 9110, 9112). Rule: what passes has one reading, and what leaves is framed by us, never copied.
+//! HTTP (RFC 9110, 9112, 9113). Rule: what passes has one reading, and what leaves is framed by us, never copied.
 //!
 //! [`RequestReader`] and [`ResponseReader`] take one message after another out of a connection's bytes; [`write_request`]
 //! and [`write_response`] make the messages that leave. Between the two stands what a message means: [`Fields`],
 //! [`Target`], [`Framing`]. A message that two programs could read in two ways (request smuggling, response splitting,
-//! the cases of HTTP Evader) is refused with a name, or has its ambiguity taken out before anybody else sees it.
+//! the cases of HTTP Evader) is refused with a name, or has its ambiguity taken out before anybody else sees it. Of HTTP/2
+//! the heads are read here, by the same rules.
 
 mod body;
 mod fields;
 mod framing;
 mod hops;
+mod http2;
 mod lines;
 mod machine;
 mod refusal;
@@ -20,6 +22,7 @@ mod write;
 pub use fields::Fields;
 pub use framing::Framing;
 pub use hops::{strip_hop_by_hop, wants_close};
+pub use http2::{Follows, Pseudo, authority_of, may_leave_by_http2, request_from_http2, response_from_http2};
 pub use refusal::Refusal;
 pub use request::{RequestHead, RequestReader};
 pub use response::{Eof, ResponseHead, ResponseReader};
@@ -62,16 +65,27 @@ impl Default for Limits {
     }
 }
 
-/// The version that a message says it is of. Others are refused: `HTTP/1.2` and up have never been defined.
+/// The version that a message says it is of. Others are refused: `HTTP/1.2` and up of 1 have never been defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// `HTTP/1.0`.
     Http10,
     /// `HTTP/1.1`.
     Http11,
+    /// `HTTP/2`, which a message is of by its connection and not by a word of its own.
+    Http2,
 }
 
 impl Version {
+    /// As it stands behind `HTTP/`.
+    pub fn number(self) -> &'static str {
+        match self {
+            Self::Http10 => "1.0",
+            Self::Http11 => "1.1",
+            Self::Http2 => "2",
+        }
+    }
+
     fn parse(text: &[u8]) -> Option<Self> {
         match text {
             b"HTTP/1.0" => Some(Self::Http10),

@@ -33,13 +33,13 @@ pub enum Refusal {
     /// A Host, or the authority of a target, that names no host or could name two.
     HostBad,
     /// Host is not the one of the absolute target. The target counts, and Host is made from it (RFC 9112 section
-    /// 3.2.2), so this is only noted.
+    /// 3.2.2), so this is only noted; in HTTP/2, where `:authority` is the other, it is refused.
     HostDiffers,
-    /// A field line without a colon.
+    /// A field line without a colon. In the head of a response it is left out, and only noted.
     FieldWithoutColon,
-    /// A field name that is no token.
+    /// A field name that is no token. In the head of a response the field is left out, and this only noted.
     BadFieldName,
-    /// Whitespace before the colon.
+    /// Whitespace before the colon. In the head of a response it is taken away, and only noted.
     FieldNameSpace,
     /// A field continued on the next line (RFC 9112 section 5.2). In a response it is joined, and only noted.
     ObsFold,
@@ -54,6 +54,10 @@ pub enum Refusal {
     UnknownTransferCoding,
     /// Transfer-Encoding in HTTP/1.0, which does not know it (RFC 9112 section 6.1).
     TransferCodingInHttp10,
+    /// In HTTP/2, a field that is of an HTTP/1 connection (RFC 9113 section 8.2.2).
+    ConnectionField,
+    /// In HTTP/2, content that is not as long as Content-Length says (RFC 9113 section 8.1.1).
+    LengthDiffers,
     /// A body where there must be none.
     BodyNotAllowed,
     /// A chunk whose size is not one, or that does not end where its size says.
@@ -111,6 +115,8 @@ impl Refusal {
             Self::LengthAndChunked => "there are both Content-Length and Transfer-Encoding",
             Self::UnknownTransferCoding => "Transfer-Encoding is not one chunked",
             Self::TransferCodingInHttp10 => "Transfer-Encoding stands in HTTP/1.0",
+            Self::ConnectionField => "a header of HTTP/1 connections stands in HTTP/2",
+            Self::LengthDiffers => "the content is not as long as Content-Length says",
             Self::BodyNotAllowed => "there is a body where none may be",
             Self::BadChunk => "a chunk is malformed",
             Self::HeadTooLong => "the headers are too long",

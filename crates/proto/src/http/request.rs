@@ -1,7 +1,7 @@
 //! Requests. Rule: what the request is for is known from one place, and its end from one field.
 
-use super::fields::{Folds, is_token};
-use super::lines::BareLf;
+use super::fields::is_token;
+use super::lines::OddLines;
 use super::machine::{Kind, Machine, Place};
 use super::refusal::Oddities;
 use super::url::host_and_port;
@@ -41,7 +41,7 @@ impl RequestHead {
 
     /// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 section 10.1.1).
     pub fn expects_continue(&self) -> bool {
-        self.version == Version::Http11 && self.fields.list_has("expect", "100-continue")
+        self.version != Version::Http10 && self.fields.list_has("expect", "100-continue")
     }
 }
 
@@ -87,8 +87,7 @@ struct RequestLine {
 impl Kind for Requests {
     type Start = RequestLine;
     type Head = RequestHead;
-    const FOLDS: Folds = Folds::Refused;
-    const BARE_LF: BareLf = BareLf::Refused;
+    const ODD_LINES: OddLines = OddLines::Refused;
 
     fn begins_with(&self, byte: u8) -> bool {
         is_token(&[byte])

@@ -1,8 +1,7 @@
 //! Responses. Rule: where a response ends is decided by the request, the status and the fields, in this order.
 
-use super::fields::Folds;
 use super::framing::{self, decimal};
-use super::lines::BareLf;
+use super::lines::OddLines;
 use super::machine::{Kind, Machine, Place};
 use super::refusal::Oddities;
 use super::{Disposition, Fields, Framing, Limits, Refusal, Step, Version, wants_close};
@@ -130,8 +129,7 @@ struct StatusLine {
 impl Kind for Responses {
     type Start = StatusLine;
     type Head = ResponseHead;
-    const FOLDS: Folds = Folds::Joined;
-    const BARE_LF: BareLf = BareLf::Noted;
+    const ODD_LINES: OddLines = OddLines::Mended;
 
     fn begins_with(&self, byte: u8) -> bool {
         byte == b'H'

@@ -15,6 +15,8 @@ pub enum Ending {
     Denied,
     /// We answered in its place, since there is none.
     Failed,
+    /// What came was no request.
+    Invalid,
     /// It was cut off.
     Aborted,
     /// What followed a CONNECT.
@@ -67,6 +69,7 @@ impl Visit<'_> {
         let result = match self.ending {
             Ending::Relayed | Ending::Failed => "TCP_MISS",
             Ending::Denied => "TCP_DENIED",
+            Ending::Invalid => "NONE_NONE",
             Ending::Aborted => "TCP_MISS_ABORTED",
             Ending::Tunnelled => "TCP_TUNNEL",
         };

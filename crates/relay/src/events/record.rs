@@ -4,7 +4,7 @@
 use crate::events::json::Object;
 use crate::events::timestamp;
 use lockgate_inspect::Judgement;
-use lockgate_model::{Class, Engine, Finding, Flow, Transaction, Verdict};
+use lockgate_model::{Class, Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -212,6 +212,9 @@ impl Record<'_> {
             object.text("reason", incomplete.reason.name());
         });
         verdict.number("incomplete_count", judgement.incomplete_count);
+        if let Some(points) = &judgement.points {
+            verdict.value("points", &points_json(points));
+        }
         let Some(http) = self.http else { return };
         verdict.text_if("user", http.user);
         verdict.number("milliseconds", u64::try_from(http.took.as_millis()).unwrap_or(u64::MAX));
@@ -298,6 +301,16 @@ pub fn finding_json(finding: &Finding) -> Value {
         "part": &*finding.part,
         "buffer": finding.buffer.name(),
         "offset": finding.offset,
+    })
+}
+
+/// What was counted, and of what.
+fn points_json(points: &Points) -> Value {
+    let term = |term: &PointsTerm| json!({"name": &*term.name, "points": term.points, "times": term.times, "rule": &*term.rule});
+    json!({
+        "sum": points.sum,
+        "max": points.max,
+        "terms": points.terms.iter().map(term).collect::<Vec<_>>(),
     })
 }
 

@@ -15,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn flow() -> Flow {
     Flow {
+        security: lockgate_model::Security::Clear,
         id: 7,
         protocol: Protocol::Smtp,
         client: "[::ffff:192.0.2.1]:4025".parse().unwrap(),
@@ -52,6 +53,7 @@ fn infected() -> Judgement {
         incomplete_count: 1,
         deciding: Some(0),
         is_ours: false,
+        points: None,
     }
 }
 

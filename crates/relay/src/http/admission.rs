@@ -3,11 +3,11 @@
 
 use super::asked::{Asked, Method};
 use super::bypass::{self, Invalid};
+use super::connect;
 use super::downstream::Downstream;
 use super::exchange::Exchange;
 use super::page::Page;
 use super::session::{Over, Session};
-use super::tunnel;
 use crate::events::access::Ending;
 use crate::events::record::plain;
 use lockgate_inspect::Group;
@@ -45,8 +45,11 @@ pub async fn serve(
 ) -> Result<(), Over> {
     let page = match admit(session, &asked).await {
         Ok(guest) if asked.method == Method::Connect => {
-            let Downstream::Http1(client) = client;
-            return tunnel::serve(session, &mut client.stream, asked, guest).await;
+            return match client {
+                Downstream::Http1(client) => connect::serve(session, &mut client.stream, asked, guest).await,
+                // It was made a connection of its own before it came here.
+                Downstream::Http2(_) => Err(Over::BreakOff),
+            };
         }
         Ok(guest) => return Exchange::new(session, guest, client, asked, framing).run().await,
         Err(page) => page,

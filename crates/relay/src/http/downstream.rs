@@ -3,6 +3,7 @@
 
 use super::content::{Last, Outlet};
 use super::http1::{self, Http1};
+use super::http2::Http2;
 use super::page::{About, Page};
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::Released;
@@ -13,6 +14,8 @@ use std::io;
 pub enum Downstream<'s> {
     /// By HTTP/1: one exchange after another has the connection.
     Http1(&'s mut Http1),
+    /// By HTTP/2: the exchange has a stream for itself.
+    Http2(&'s mut Http2),
 }
 
 impl Downstream<'_> {
@@ -20,6 +23,7 @@ impl Downstream<'_> {
     pub fn try_read(&mut self, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
         match self {
             Self::Http1(client) => client.stream.try_read(scratch),
+            Self::Http2(client) => client.try_read(scratch),
         }
     }
 
@@ -27,6 +31,7 @@ impl Downstream<'_> {
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a, RequestHead> {
         match self {
             Self::Http1(client) => client.requests.step(input),
+            Self::Http2(client) => client.step(input),
         }
     }
 
@@ -34,6 +39,8 @@ impl Downstream<'_> {
     pub fn unread(&mut self, rest: &[u8]) {
         match self {
             Self::Http1(client) => client.stream.unread(rest),
+            // Of what comes by a stream all is this request's, and a step uses it.
+            Self::Http2(_) => debug_assert!(rest.is_empty()),
         }
     }
 
@@ -41,6 +48,7 @@ impl Downstream<'_> {
     pub fn has_begun(&self) -> bool {
         match self {
             Self::Http1(client) => client.requests.has_begun(),
+            Self::Http2(client) => client.has_begun(),
         }
     }
 
@@ -48,6 +56,7 @@ impl Downstream<'_> {
     pub fn pending_bytes(&self) -> usize {
         match self {
             Self::Http1(client) => client.stream.pending_bytes(),
+            Self::Http2(client) => client.pending_bytes(),
         }
     }
 
@@ -55,6 +64,7 @@ impl Downstream<'_> {
     pub fn try_flush(&mut self) -> io::Result<()> {
         match self {
             Self::Http1(client) => client.stream.try_flush(),
+            Self::Http2(client) => client.try_flush(),
         }
     }
 
@@ -62,6 +72,7 @@ impl Downstream<'_> {
     pub async fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Http1(client) => client.stream.flush().await,
+            Self::Http2(client) => client.flush().await,
         }
     }
 
@@ -69,6 +80,7 @@ impl Downstream<'_> {
     pub async fn ready(&mut self, reading: Reading) -> io::Result<()> {
         match self {
             Self::Http1(client) => client.stream.ready(reading).await,
+            Self::Http2(client) => client.ready(reading).await,
         }
     }
 
@@ -76,6 +88,7 @@ impl Downstream<'_> {
     pub fn say_continue(&mut self) -> io::Result<()> {
         match self {
             Self::Http1(client) => client.stream.write(b"HTTP/1.1 100 Continue\r\n\r\n"),
+            Self::Http2(client) => client.say_continue(),
         }
     }
 
@@ -87,6 +100,7 @@ impl Downstream<'_> {
                 write_response(head, Framing::None, &mut out);
                 client.stream.queue(&out)
             }
+            Self::Http2(client) => client.say_interim(head),
         }
     }
 
@@ -94,6 +108,7 @@ impl Downstream<'_> {
     pub fn say_page(&mut self, page: &Page, about: &About) -> io::Result<()> {
         match self {
             Self::Http1(client) => client.stream.write(&page.bytes(about)),
+            Self::Http2(client) => client.say_page(page, about),
         }
     }
 }
@@ -116,6 +131,7 @@ impl Outlet for Downstream<'_> {
                 }
                 http1::write(&mut client.stream, before, framing, content, last)
             }
+            Self::Http2(client) => client.write(head, framing, content, last),
         }
     }
 }

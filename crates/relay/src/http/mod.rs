@@ -10,26 +10,40 @@ mod admission;
 mod asked;
 pub(crate) mod bypass;
 mod coding;
+mod connect;
 mod content;
 mod credentials;
 mod downstream;
 mod exchange;
 mod http1;
+mod http2;
+mod intercept;
+mod opening;
 mod origin;
 pub mod page;
+mod pool;
 mod replace;
 mod session;
+mod site;
 mod tunnel;
+mod upgraded;
 mod upstream;
 
-use crate::listener::Accepted;
+use crate::listener::{Accepted, Visitor};
 use crate::settings::Tls;
 use crate::shared::Shared;
-use http1::Http1;
-use session::Session;
+use crate::stream::Stream;
+use http1::{Beginning, Http1};
+use session::{Over, Session};
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::timeout;
+
+/// What is said by ALPN (RFC 7301) for HTTP/2.
+pub const ALPN_HTTP2: &[u8] = b"h2";
+/// And for HTTP/1.1.
+pub const ALPN_HTTP1: &[u8] = b"http/1.1";
 
 /// Serves one connection.
 pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
@@ -37,11 +51,34 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
         return;
     }
     let Accepted { stream, visitor } = accepted;
+    if stream.alpn() == Some(ALPN_HTTP2) {
+        let session = Rc::new(Session::new(visitor, shared));
+        return Box::pin(http2::serve(stream, session)).await;
+    }
+    serve_http1(stream, visitor, shared).await;
+}
+
+/// Serves a connection on which HTTP/1 is spoken.
+async fn serve_http1(stream: Stream, visitor: Visitor, shared: Arc<Shared>) {
     let session = Box::new(Session::new(visitor, shared));
     let mut client = Box::new(Http1::new(stream));
-    let over = client.run(&session).await;
+    let mut over = match client.begins_with(&session).await {
+        Some(Beginning::Tls) => {
+            Box::pin(connect::transparent(&session, &mut client.stream)).await.err().unwrap_or(Over::Said)
+        }
+        Some(Beginning::Http) => client.run(&session).await,
+        None => Over::Said,
+    };
+    if over == Over::Secured {
+        let stream = client.stream;
+        if stream.alpn() == Some(ALPN_HTTP2) {
+            return Box::pin(http2::serve(stream, Rc::from(session))).await;
+        }
+        *client = Http1::new(stream);
+        over = client.run(&session).await;
+    }
     let patience = session.client.gate.settings.timeouts.data_block;
-    drop(session.take_kept());
+    session.drop_kept();
     client.end(patience, over).await;
 }
 

@@ -3,6 +3,7 @@
 
 use super::content::{Last, Outlet};
 use super::http1;
+use super::http2::Http2Origin;
 use super::origin::Origin;
 use super::session::Session;
 use crate::events::access::Server;
@@ -15,6 +16,8 @@ use std::io;
 pub enum Upstream {
     /// By HTTP/1: the exchange has the connection for itself.
     Http1(Box<Origin>),
+    /// By HTTP/2: the exchange has a stream for itself.
+    Http2(Box<Http2Origin>),
 }
 
 impl Upstream {
@@ -22,6 +25,7 @@ impl Upstream {
     pub fn is_used(&self) -> bool {
         match self {
             Self::Http1(origin) => origin.is_used,
+            Self::Http2(origin) => origin.is_used(),
         }
     }
 
@@ -29,6 +33,7 @@ impl Upstream {
     pub fn server(&self) -> Server {
         match self {
             Self::Http1(origin) => origin.server(),
+            Self::Http2(origin) => origin.server(),
         }
     }
 
@@ -36,6 +41,17 @@ impl Upstream {
     pub fn leads_to_parent(&self) -> bool {
         match self {
             Self::Http1(origin) => origin.leads_to_parent(),
+            // It is spoken under TLS only, which a proxy behind this one does not see into.
+            Self::Http2(_) => false,
+        }
+    }
+
+    /// A login comes by it that is the connection's: it stays with this client.
+    pub fn pin(&mut self) {
+        match self {
+            Self::Http1(origin) => origin.pin(),
+            // It is this client's as it is.
+            Self::Http2(_) => {}
         }
     }
 
@@ -48,6 +64,7 @@ impl Upstream {
                 origin.is_used &= !matches!(read, ReadOutcome::Bytes(_));
                 Ok(read)
             }
+            Self::Http2(origin) => origin.try_read(scratch),
         }
     }
 
@@ -55,6 +72,7 @@ impl Upstream {
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a, ResponseHead> {
         match self {
             Self::Http1(origin) => origin.reader.step(input),
+            Self::Http2(origin) => origin.step(input),
         }
     }
 
@@ -62,6 +80,8 @@ impl Upstream {
     pub fn unread(&mut self, rest: &[u8]) {
         match self {
             Self::Http1(origin) => origin.stream().unread(rest),
+            // Of what comes by a stream all is this response's, and a step uses it.
+            Self::Http2(_) => debug_assert!(rest.is_empty()),
         }
     }
 
@@ -69,6 +89,8 @@ impl Upstream {
     pub fn eof(&mut self) -> Eof {
         match self {
             Self::Http1(origin) => origin.reader.eof(),
+            // Its streams have ends of their own.
+            Self::Http2(_) => Eof::Truncated,
         }
     }
 
@@ -76,6 +98,7 @@ impl Upstream {
     pub fn pending_bytes(&mut self) -> usize {
         match self {
             Self::Http1(origin) => origin.stream().pending_bytes(),
+            Self::Http2(origin) => origin.pending_bytes(),
         }
     }
 
@@ -83,6 +106,7 @@ impl Upstream {
     pub fn try_flush(&mut self) -> io::Result<()> {
         match self {
             Self::Http1(origin) => origin.stream().try_flush(),
+            Self::Http2(origin) => origin.try_flush(),
         }
     }
 
@@ -90,6 +114,7 @@ impl Upstream {
     pub async fn ready(&mut self, reading: Reading) -> io::Result<()> {
         match self {
             Self::Http1(origin) => origin.stream().ready(reading).await,
+            Self::Http2(origin) => origin.ready(reading).await,
         }
     }
 
@@ -102,6 +127,8 @@ impl Upstream {
                     session.keep(origin);
                 }
             }
+            // The connection is the session's already.
+            Self::Http2(_) => {}
         }
     }
 }
@@ -124,6 +151,7 @@ impl Outlet for Upstream {
                 }
                 http1::write(origin.stream(), before, framing, content, last)
             }
+            Self::Http2(origin) => origin.write(head, framing, content, last),
         }
     }
 }

@@ -9,7 +9,9 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Option<Line>, Fault>
     if content == Content::Filters {
         return Ok(None);
     }
-    if let Some(rest) = line.strip_prefix(".Include<") {
+    // Phrase lists are made small before they are read.
+    let include = line.strip_prefix(".Include<").or_else(|| line.strip_prefix(".include<"));
+    if let Some(rest) = include {
         let path = rest.split('>').next().filter(|path| rest.len() > path.len() && !path.trim().is_empty());
         return match path {
             Some(path) => Ok(Some(Line::Include(path.trim().to_owned()))),

@@ -20,6 +20,8 @@ pub(crate) enum Content {
     Filters,
     /// Whether a category is of sites to ban.
     Usage,
+    /// Words in pages.
+    Phrases,
     /// Regular expressions for the lines of a request's header.
     Headers,
     /// Regular expressions for what a browser calls itself.
@@ -97,7 +99,7 @@ pub(crate) enum Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind(u8);
 
-const KINDS: [(&str, Content, Rank); 64] = [
+const KINDS: [(&str, Content, Rank); 67] = [
     ("localexceptionsitelist", Content::Sites, Rank::LocalException),
     ("localexceptionsiteiplist", Content::Sites, Rank::LocalException),
     ("localexceptionurllist", Content::Urls, Rank::LocalException),
@@ -129,6 +131,9 @@ const KINDS: [(&str, Content, Rank); 64] = [
     ("exceptionextensionlist", Content::Extensions, Rank::FileAllowed),
     ("bannedmimetypelist", Content::MediaTypes, Rank::FileBanned),
     ("exceptionmimetypelist", Content::MediaTypes, Rank::FileAllowed),
+    ("exceptionphraselist", Content::Phrases, Rank::Exception),
+    ("bannedphraselist", Content::Phrases, Rank::Banned),
+    ("weightedphraselist", Content::Phrases, Rank::Banned),
     ("bannedregexpheaderlist", Content::Headers, Rank::Banned),
     ("exceptionregexpheaderlist", Content::Headers, Rank::Exception),
     ("bannedregexpuseragentlist", Content::UserAgents, Rank::Banned),
@@ -216,6 +221,9 @@ impl Kind {
 
     /// Why a file of that name decides nothing, where it is a list of e2guardian.
     pub fn idle(file_name: &str) -> Option<&'static str> {
+        if file_name.contains("phraselists/") {
+            return Some("no list of phrases includes it");
+        }
         let name = file_name.rsplit(['/', ':']).next()?;
         let begins = |names: &&(&[&str], &str)| names.0.iter().any(|begin| name.starts_with(begin));
         IDLE.iter().find(begins).map(|(_, why)| *why)
@@ -300,7 +308,7 @@ mod tests {
             ("own.domains", Some("domains")),
             ("easy.ADBLOCK", Some("adblock")),
             ("own.bannedsitelist", None),
-            ("weightedphraselist", None),
+            ("phraselists/pornography/weighted", None),
             ("README", None),
             ("", None),
         ] {

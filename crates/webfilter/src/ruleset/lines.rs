@@ -9,6 +9,11 @@ pub(crate) const LINE_BYTES_MAX: usize = 64 << 10;
 /// Lines with their numbers from 1, without white space around them and without those that are empty. Comments are left
 /// in: some say something.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u32, Result<Cow<'_, str>, Fault>)> {
+    raw_lines(bytes).map(|(number, line)| (number, line.map(decoded)))
+}
+
+/// The same as they are written, for lists in any charset.
+pub(crate) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (u32, Result<&[u8], Fault>)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     bytes.split(|byte| *byte == b'\n').zip(1_u32..).filter_map(|(line, number)| {
         let line = line.trim_ascii();
@@ -19,12 +24,12 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u32, Result<Cow<'_, s
             let reason = format!("{} bytes long; a line may have {LINE_BYTES_MAX}", line.len());
             return Some((number, Err(Fault(reason))));
         }
-        Some((number, Ok(decoded(line))))
+        Some((number, Ok(line)))
     })
 }
 
 /// UTF-8, or else ISO 8859-1, in which older lists are written.
-fn decoded(line: &[u8]) -> Cow<'_, str> {
+pub(crate) fn decoded(line: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(line) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(line.iter().copied().map(char::from).collect()),

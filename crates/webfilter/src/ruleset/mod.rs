@@ -140,6 +140,6 @@ pub(crate) fn parse(content: Content, line: &str) -> Result<Line, Fault> {
             let (expression, template) = replacement::parse(text)?;
             one(Entry::Replacement { purpose, expression: expression.to_owned(), template })
         }
-        Content::Filters | Content::Usage => Ok(Line::Comment),
+        Content::Filters | Content::Usage | Content::Phrases => Ok(Line::Comment),
     }
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockgate_tests::chromium::Chromium;
 use lockgate_tests::gateway::Gateway;
 use lockgate_tests::mail;
 use lockgate_tests::process::outcome;
@@ -59,9 +60,72 @@ pub fn check(directory: &Path) -> Vec<String> {
             *counts.entry("said to be valid, but curl does not read it").or_default() += 1;
         }
     }
-    println!("http-evader: {counts:?}");
+    println!("http-evader: with curl: {counts:?}");
+    wrong.extend(browsed(&cases, origin, &guarded, &open));
     wrong
 }
+
+/// The same with a browser.
+fn browsed(cases: &[Case], origin: SocketAddr, guarded: &Gateway, open: &Gateway) -> Vec<String> {
+    let shown = fetched_by_a_browser(Some(guarded), origin, cases.len());
+    let direct = fetched_by_a_browser(None, origin, cases.len());
+    let through = fetched_by_a_browser(Some(open), origin, cases.len());
+    let mut wrong = Vec::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, case) in cases.iter().enumerate() {
+        if shown[number].as_ref().is_some_and(|body| contains(body, &mail::eicar())) {
+            wrong.push(format!("{}: EICAR reaches Chromium", case.name));
+        }
+        let has_eicar = direct[number].as_ref().is_some_and(|body| contains(body, &mail::eicar()));
+        let what = match (case.is_valid, has_eicar) {
+            (true, true) if direct[number] == through[number] => "valid, unharmed",
+            (true, true) => {
+                println!("http-evader: {}: valid, but not passed to Chromium", case.name);
+                "valid, but not passed"
+            }
+            (true, false) => "said to be valid, but Chromium does not read it",
+            (false, true) => "not valid, read by Chromium without a gateway, stopped or harmless behind it",
+            (false, false) => "not valid, not read by Chromium either",
+        };
+        *counts.entry(what).or_default() += 1;
+    }
+    println!("http-evader: with Chromium: {counts:?}");
+    wrong
+}
+
+/// The content of each case as a page's script gets it, if it gets any.
+fn fetched_by_a_browser(through: Option<&Gateway>, origin: SocketAddr, cases: usize) -> Vec<Option<Vec<u8>>> {
+    let mut browser = Chromium::start(through.map(|gateway| gateway.address));
+    browser.navigate(&format!("http://{origin}/page"));
+    let mut all = Vec::new();
+    while all.len() < cases {
+        let (first, end) = (all.len(), cases.min(all.len() + CASES_AT_ONCE));
+        let script = FETCH.replace("FIRST", &first.to_string()).replace("END", &end.to_string());
+        let fetched = browser.evaluate(&script);
+        let bodies = fetched.as_array().expect("the script makes a list").iter();
+        all.extend(bodies.map(|body| body.as_str().map(|text| text.chars().map(|c| c as u8).collect())));
+    }
+    all
+}
+
+/// Asks for some cases, one after another. A byte is a character in what it returns; nothing stands for what is no response.
+const FETCH: &str = "(async () => {
+    const bodies = [];
+    for (let number = FIRST; number < END; number++) {
+        try {
+            const response = await fetch('/' + number, { cache: 'no-store', signal: AbortSignal.timeout(5000) });
+            const bytes = new Uint8Array(await response.arrayBuffer());
+            bodies.push(Array.from(bytes, byte => String.fromCharCode(byte)).join(''));
+        } catch (error) {
+            bodies.push(null);
+        }
+    }
+    return bodies;
+})()";
+/// What a script fetches before it returns.
+const CASES_AT_ONCE: usize = 10;
+/// For a page that scripts run in.
+const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<p>a page</p>";
 
 fn cases(directory: &Path) -> Result<Vec<Case>, String> {
     let table = ["cases.tsv", "http-evader.tsv"].map(|name| directory.join(name));
@@ -111,8 +175,9 @@ fn answer(mut client: TcpStream, cases: &[Case]) -> Option<()> {
         request.extend_from_slice(&buffer[..count]);
     }
     let line = String::from_utf8_lossy(&request).lines().next()?.to_owned();
-    let number: usize = line.split(' ').nth(1)?.trim_start_matches('/').parse().ok()?;
-    client.write_all(&cases.get(number)?.response).ok()?;
+    let path = line.split(' ').nth(1)?.trim_start_matches('/');
+    let response = path.parse().ok().and_then(|number: usize| cases.get(number));
+    client.write_all(response.map_or(PAGE, |case| &case.response)).ok()?;
     client.shutdown(std::net::Shutdown::Write).ok()?;
     // The client's last words are read, so that no reset overtakes the response.
     while client.read(&mut buffer).is_ok_and(|count| count > 0) {}

@@ -1,15 +1,20 @@
 //! What the client sends, on its way to the server. Rule: a server hears of a request when something of it was let go, and
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
-use super::fault::{Fault, client_gone, dial_fault, origin_fault};
+use super::fault::{Fault, client_gone, no_way, origin_fault};
 use super::{Exchange, Upstream};
+use crate::http::ALPN_HTTP2;
 use crate::http::content::Outcome;
+use crate::http::http2::Streams;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
+use crate::http::session::Repeats;
+use crate::http::site::Site;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
-use lockgate_proto::http::Frame;
+use lockgate_proto::http::{Frame, Scheme, Version};
 use std::io;
+use std::rc::Rc;
 use tokio::time::Instant;
 
 impl Exchange<'_> {
@@ -18,18 +23,41 @@ impl Exchange<'_> {
         if !self.request.is_parked() {
             return Ok(());
         }
-        let (host, port) = self.asked.server();
-        let kept = self.session.take_kept().filter(|_| self.is_repeatable);
-        let fit = kept.and_then(|mut origin| origin.is_fit_for(host, port).then_some(origin));
-        let mut origin = match fit {
-            Some(origin) => Upstream::Http1(origin),
-            None => self.dial().await?,
-        };
+        let mut origin = self.way().await?;
+        if self.asked.authorizes_connection() {
+            origin.pin();
+        }
         self.last_progress = Instant::now();
         let is_used = origin.is_used();
         let written = self.request.unpark(&mut origin);
         self.origin = Some(origin);
         written.map_err(|e| origin_fault(is_used, &e))
+    }
+
+    /// By a connection that there is, or a new one.
+    async fn way(&self) -> Result<Upstream, Fault> {
+        let goal = self.asked.goal();
+        let _connecting = match self.asked.version {
+            Version::Http2 if goal.scheme == Scheme::Https => Some(self.session.connecting().await),
+            _ => None,
+        };
+        // Where the server has just left it, nothing was said yet.
+        if let Some(streams) = self.session.streams(&goal)
+            && let Ok(stream) = self.stream(&streams).await
+        {
+            return Ok(stream);
+        }
+        let repeats = if self.is_repeatable { Repeats::Yes } else { Repeats::No };
+        match self.session.take_kept(&goal, repeats) {
+            Some(origin) => Ok(Upstream::Http1(origin)),
+            None => self.dial().await,
+        }
+    }
+
+    /// By a stream of a connection that others may use, too.
+    async fn stream(&self, streams: &Streams) -> Result<Upstream, Fault> {
+        let stream = streams.stream(Scheme::Https, self.is_repeatable).await;
+        Ok(Upstream::Http2(Box::new(stream.map_err(|e| origin_fault(self.is_repeatable, &e))?)))
     }
 
     /// By a connection that is new.
@@ -44,10 +72,21 @@ impl Exchange<'_> {
     }
 
     async fn dial(&self) -> Result<Upstream, Fault> {
-        let (client, shared) = (&self.session.client, &self.session.shared);
-        let (host, port) = self.asked.server();
-        let dialled = Origin::dial(client, shared, host, port).await;
-        dialled.map(|origin| Upstream::Http1(Box::new(origin))).map_err(|e| dial_fault(&e))
+        let ahead = self.session.take_ahead(&self.asked.goal());
+        let dialled = match (ahead, self.session.site()) {
+            (Some(origin), _) => Ok(origin),
+            (None, Some(Site { fault: Some(page), .. })) => Err(page.clone()),
+            (None, site) => Origin::reach(self.session, site, &self.asked.goal()).await,
+        };
+        let mut origin = dialled.map_err(no_way)?;
+        if origin.stream().alpn() != Some(ALPN_HTTP2) {
+            return Ok(Upstream::Http1(Box::new(origin)));
+        }
+        let patience = self.session.client.gate.settings.timeouts.handshake;
+        let streams = Streams::open(origin, patience).await.map_err(|e| origin_fault(false, &e))?;
+        let streams = Rc::new(streams);
+        self.session.share(Rc::clone(&streams));
+        self.stream(&streams).await
     }
 
     /// Reads once from the client and passes on what came; says whether anything did.

@@ -3,6 +3,7 @@
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
 use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, stream_plan};
+use crate::http::asked::is_of_connection;
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
@@ -60,7 +61,7 @@ impl Exchange<'_> {
                 }
             }
             has_moved = true;
-            if self.is_busy() {
+            if self.is_busy() || self.has_switched() {
                 return Ok(true);
             }
         }
@@ -81,10 +82,20 @@ impl Exchange<'_> {
             // The client has no login for it, and is not to give it one.
             return Err(gateway(502, "the proxy behind this one does not take the gateway's login"));
         }
+        if head.status == 101 {
+            return self.switch(head);
+        }
         strip_hop_by_hop(&mut head.fields);
+        if head.fields.list("www-authenticate").any(is_of_connection) {
+            // From here on the connection is its client's; that it will be, the client wants to be told (RFC 4559).
+            head.fields.push(b"Proxy-Support", b"Session-Based-Authentication");
+            self.origin.iter_mut().for_each(Upstream::pin);
+        }
         // It would lead the client past the gateway, to another protocol that nobody looks into.
         head.fields.remove("alt-svc");
-        head.fields.push(b"Via", format!("1.1 {}", self.session.shared.settings.load().hostname).as_bytes());
+        let hostname = &self.session.shared.settings.load().hostname;
+        let version = if head.version == Version::Http2 { "2" } else { "1.1" };
+        head.fields.push(b"Via", format!("{version} {hostname}").as_bytes());
         if head.is_interim() {
             return self.interim(&head);
         }
@@ -132,6 +143,8 @@ impl Exchange<'_> {
         };
         self.closes |= framing == Framing::UntilClose || self.request.is_open() || self.session.is_draining();
         match (self.closes, version) {
+            // A stream is no connection.
+            (_, Version::Http2) => {}
             (true, _) => head.fields.push(b"Connection", b"close"),
             (false, Version::Http10) => head.fields.push(b"Connection", b"keep-alive"),
             (false, Version::Http11) => {}
@@ -141,8 +154,6 @@ impl Exchange<'_> {
 
     fn interim(&mut self, head: &ResponseHead) -> Result<(), Fault> {
         match head.status {
-            // Upgrade was not passed on, so nothing was agreed to.
-            101 => Err(gateway(502, "the server changes to another protocol that nobody asked for")),
             // We have answered the client's Expect, and it has asked nothing more.
             100 => Ok(()),
             _ if self.asked.version == Version::Http10 => Ok(()),

@@ -1,0 +1,394 @@
+//! A page's bytes → its readings: [`Normaliser`]. Rule: a stream gives the same readings however it is cut, in constant memory.
+//!
+//! The *raw* reading is the page as it is written: ASCII letters and those of ISO 8859-1 are made small, most punctuation
+//! becomes a space, and so do `<` and `>`. The *text* is what a reader sees: tags are spaces, character references are
+//! characters, the charset is UTF-8, letters of every script are made small, what has no width is gone, and white space is
+//! one space. Both are what e2guardian makes of a page, but for characters outside ASCII, which it takes as bytes.
+
+use super::Readings;
+use super::charset::{Charset, PRESCAN_BYTES, decode, of_windows_1252};
+use super::entity::{self, REFERENCE_BYTES_MAX, Reading};
+use memchr::memmem::Finder;
+use std::str::from_utf8;
+
+/// The readings of one page, as far as it has come.
+pub(super) struct Normaliser {
+    readings: Readings,
+    declared: Option<Vec<u8>>,
+    charset: Charset,
+    /// The first bytes, until they are enough to know the charset by.
+    head: Option<Vec<u8>>,
+    text: Text,
+    meta: Meta,
+}
+
+/// What a page's bytes become: appended to what is there.
+pub(super) struct Output<'a> {
+    pub raw: &'a mut Vec<u8>,
+    pub text: &'a mut Vec<u8>,
+}
+
+impl Normaliser {
+    /// A page that begins. `declared` is the charset that its server says it is in.
+    pub fn new(readings: Readings, declared: Option<&[u8]>) -> Self {
+        Self {
+            readings,
+            declared: declared.map(<[u8]>::to_vec),
+            charset: Charset::Plain,
+            head: Some(Vec::new()),
+            text: Text::new(),
+            meta: Meta::Looking,
+        }
+    }
+
+    /// The page's next bytes.
+    pub fn push(&mut self, mut chunk: &[u8], out: &mut Output<'_>) {
+        if let Some(head) = &mut self.head {
+            let taken = chunk.len().min(PRESCAN_BYTES - head.len());
+            head.extend_from_slice(&chunk[..taken]);
+            chunk = &chunk[taken..];
+            if head.len() < PRESCAN_BYTES {
+                return;
+            }
+            self.begin(out);
+        }
+        self.read(chunk, out);
+    }
+
+    /// The page has ended.
+    pub fn finish(&mut self, out: &mut Output<'_>) {
+        self.begin(out);
+        if let Charset::Other(decoder) = &mut self.charset {
+            let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
+            decode(decoder, &[], true, &mut |piece| written(readings, text, meta, piece, out.text));
+        }
+        self.text.finish(out.text);
+        // A word at the end is a word; and there is room for the last window.
+        out.raw.extend_from_slice(b"    ");
+        out.text.extend_from_slice(b"   ");
+    }
+
+    /// The charset is decided by the first bytes, which are then read.
+    fn begin(&mut self, out: &mut Output<'_>) {
+        let Some(head) = self.head.take() else { return };
+        self.charset = Charset::of_page(&head, self.declared.as_deref());
+        // A word at the beginning is a word.
+        out.raw.push(b' ');
+        out.text.push(b' ');
+        self.read(&head, out);
+    }
+
+    fn read(&mut self, chunk: &[u8], out: &mut Output<'_>) {
+        if matches!(self.readings, Readings::Raw | Readings::Both) {
+            append_folded(out.raw, chunk);
+        }
+        if self.readings == Readings::Raw {
+            return;
+        }
+        let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
+        match &mut self.charset {
+            Charset::Plain => written(readings, text, meta, chunk, out.text),
+            Charset::Other(decoder) => {
+                decode(decoder, chunk, false, &mut |piece| written(readings, text, meta, piece, out.text));
+            }
+        }
+    }
+}
+
+/// What is written there becomes text.
+fn written(readings: Readings, text: &mut Text, meta: &mut Meta, bytes: &[u8], out: &mut Vec<u8>) {
+    match readings {
+        Readings::Meta => meta.push(bytes, &mut |kept| text.push(kept, out)),
+        _ => text.push(bytes, out),
+    }
+}
+
+/// A byte as both readings have it: small, or a space.
+#[inline]
+pub(super) fn folded(byte: u8) -> u8 {
+    let is_large = byte.wrapping_sub(b'A') < 26 || byte.wrapping_sub(0xc0) < 30;
+    let is_space =
+        byte < b'.' || (byte.wrapping_sub(b':') < 6 && byte != b'=') || byte.wrapping_sub(b'[') < 6;
+    let letter = if is_large { byte + 32 } else { byte };
+    if is_space { b' ' } else { letter }
+}
+
+fn append_folded(out: &mut Vec<u8>, bytes: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(bytes);
+    for byte in &mut out[start..] {
+        *byte = folded(*byte);
+    }
+}
+
+/// Where in the markup the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Text,
+    Tag,
+    /// In a character reference.
+    Reference,
+}
+
+/// The text of a page in UTF-8 or windows-1252.
+struct Text {
+    place: Place,
+    reference: Vec<u8>,
+    /// The beginning of a character in UTF-8.
+    partial: Vec<u8>,
+    ends_with_space: bool,
+    two_spaces: Finder<'static>,
+}
+
+impl Text {
+    fn new() -> Self {
+        Self {
+            place: Place::Text,
+            reference: Vec::new(),
+            partial: Vec::new(),
+            ends_with_space: true,
+            two_spaces: Finder::new(b"  "),
+        }
+    }
+
+    fn push(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while let Some(first) = bytes.first() {
+            match self.place {
+                Place::Text => {
+                    let at = memchr::memchr2(b'<', b'&', bytes).unwrap_or(bytes.len());
+                    self.run(&bytes[..at], out);
+                    let Some(mark) = bytes.get(at) else { return };
+                    self.flush(out);
+                    self.place = if *mark == b'<' { Place::Tag } else { Place::Reference };
+                    if *mark == b'&' {
+                        self.reference.push(b'&');
+                    }
+                    bytes = &bytes[at + 1..];
+                }
+                Place::Tag => {
+                    let Some(at) = memchr::memchr(b'>', bytes) else { return };
+                    self.place = Place::Text;
+                    self.ascii(b" ", out);
+                    bytes = &bytes[at + 1..];
+                }
+                Place::Reference => {
+                    if self.refer(*first, out) {
+                        bytes = &bytes[1..];
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if self.place == Place::Reference {
+            self.no_reference(out);
+        }
+        self.flush(out);
+    }
+
+    /// The next byte of a character reference; whether it belongs to it.
+    fn refer(&mut self, byte: u8, out: &mut Vec<u8>) -> bool {
+        debug_assert!(self.reference.len() <= REFERENCE_BYTES_MAX);
+        match entity::read(&self.reference, byte) {
+            Reading::More => {
+                self.reference.push(byte);
+                true
+            }
+            Reading::Char { it, takes_byte } => {
+                self.reference.clear();
+                self.place = Place::Text;
+                self.character(it, out);
+                takes_byte
+            }
+            Reading::Not => {
+                self.no_reference(out);
+                false
+            }
+        }
+    }
+
+    /// It was none, so that it says what is written.
+    fn no_reference(&mut self, out: &mut Vec<u8>) {
+        self.place = Place::Text;
+        let written = std::mem::take(&mut self.reference);
+        self.ascii(&written, out);
+    }
+
+    /// Text without markup.
+    fn run(&mut self, run: &[u8], out: &mut Vec<u8>) {
+        if run.is_ascii() {
+            if !run.is_empty() {
+                self.flush(out);
+                self.ascii(run, out);
+            }
+            return;
+        }
+        if self.partial.is_empty() {
+            return self.characters(run, out);
+        }
+        // A character that was cut: at most three bytes more.
+        for (byte, at) in run.iter().zip(1..) {
+            self.partial.push(*byte);
+            if from_utf8(&self.partial).err().is_none_or(|error| error.error_len().is_some()) {
+                let so_far = std::mem::take(&mut self.partial);
+                self.characters(&so_far, out);
+                return self.run(&run[at..], out);
+            }
+        }
+    }
+
+    /// Text of any characters.
+    fn characters(&mut self, mut run: &[u8], out: &mut Vec<u8>) {
+        loop {
+            let error = match from_utf8(run) {
+                Ok(text) => return self.utf_8(text, out),
+                Err(error) => error,
+            };
+            let (valid, rest) = run.split_at(error.valid_up_to());
+            self.utf_8(from_utf8(valid).unwrap_or_default(), out);
+            let Some(length) = error.error_len() else {
+                self.partial.extend_from_slice(rest);
+                return;
+            };
+            let (wrong, rest) = rest.split_at(length);
+            self.windows_1252(wrong, out);
+            run = rest;
+        }
+    }
+
+    /// What began like a character in UTF-8 is none.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        if !self.partial.is_empty() {
+            let partial = std::mem::take(&mut self.partial);
+            self.windows_1252(&partial, out);
+        }
+    }
+
+    fn windows_1252(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        for it in bytes.iter().filter_map(|byte| of_windows_1252(*byte)) {
+            self.character(it, out);
+        }
+    }
+
+    fn utf_8(&mut self, text: &str, out: &mut Vec<u8>) {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            if ascii > 0 {
+                self.ascii(&rest.as_bytes()[..ascii], out);
+                rest = &rest[ascii..];
+            } else {
+                self.character(first, out);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+
+    fn character(&mut self, it: char, out: &mut Vec<u8>) {
+        let mut utf_8 = [0; 4];
+        for small in normal(it) {
+            let bytes = small.encode_utf8(&mut utf_8).as_bytes();
+            if bytes.len() == 1 {
+                self.ascii(bytes, out);
+            } else {
+                out.extend_from_slice(bytes);
+                self.ends_with_space = false;
+            }
+        }
+    }
+
+    /// Appends text, small, and of spaces only one in a row.
+    fn ascii(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        append_folded(out, bytes);
+        let skip = |out: &[u8], from: usize| {
+            out[from..].iter().position(|byte| *byte != b' ').unwrap_or(out.len() - from)
+        };
+        let mut read = start + if self.ends_with_space { skip(out, start) } else { 0 };
+        let mut write = start;
+        loop {
+            let two = self.two_spaces.find(&out[read..]);
+            let end = two.map_or(out.len(), |at| read + at + 1);
+            if read != write {
+                out.copy_within(read..end, write);
+            }
+            write += end - read;
+            if two.is_none() {
+                break;
+            }
+            read = end + skip(out, end);
+        }
+        if write > start {
+            self.ends_with_space = out[write - 1] == b' ';
+        }
+        out.truncate(write);
+    }
+}
+
+/// What a character is in the normal form: nothing, a space, or letters.
+pub(super) fn normal(it: char) -> impl Iterator<Item = char> {
+    let it = match it {
+        // Wide forms of ASCII.
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(it) - 0xfee0).unwrap_or(it),
+        _ => it,
+    };
+    let is_nothing = matches!(it, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}');
+    let is_space = it.is_whitespace()
+        || matches!(it, '\u{80}'..='\u{bf}' | '\u{2010}'..='\u{205e}' | '\u{3000}'..='\u{3003}');
+    let it = match it {
+        _ if is_space && !matches!(it, 'ª' | 'µ' | 'º') => ' ',
+        it if it.is_ascii() => char::from(folded(it as u8)),
+        it => it,
+    };
+    let count = if is_nothing { 0 } else { usize::MAX };
+    it.to_lowercase().take(count)
+}
+
+/// Picks what stands in the title and in `meta` elements, up to the end of the head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Meta {
+    Looking,
+    /// The name of an element, as far as it has come.
+    Name(Vec<u8>),
+    /// In the tag of the title.
+    TitleTag,
+    /// In what counts.
+    Taking,
+    Done,
+}
+
+impl Meta {
+    fn push(&mut self, bytes: &[u8], kept: &mut dyn FnMut(&[u8])) {
+        for byte in bytes {
+            match self {
+                Self::Done => return,
+                Self::Looking if *byte == b'<' => *self = Self::Name(Vec::new()),
+                Self::Looking => {}
+                Self::Name(name) => {
+                    name.push(byte.to_ascii_lowercase());
+                    *self = match &name[..] {
+                        b"/head" | b"body" => Self::Done,
+                        b"meta" => Self::Taking,
+                        b"title" => Self::TitleTag,
+                        b"<" => Self::Name(Vec::new()),
+                        name if [&b"/head"[..], b"body", b"meta", b"title"]
+                            .iter()
+                            .any(|known| known.starts_with(name)) =>
+                        {
+                            continue;
+                        }
+                        _ => Self::Looking,
+                    };
+                }
+                Self::TitleTag if *byte == b'>' => *self = Self::Taking,
+                Self::TitleTag => {}
+                Self::Taking if matches!(*byte, b'<' | b'>') => {
+                    kept(b" ");
+                    *self = Self::Looking;
+                }
+                Self::Taking => kept(std::slice::from_ref(byte)),
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! One page on its way: [`Page`]. Rule: between two chunks only the last few hundred bytes of each reading are kept.
+
+use super::normal::{Normaliser, Output};
+use super::score::{self, Outcome, Score, Tally, Term};
+use super::search::{In, REACH, Search};
+use super::seen::Seen;
+use super::{Phrases, Readings};
+use crate::database::List;
+use crate::table::ListId;
+use std::sync::Arc;
+
+/// A larger chunk is read in pieces, so that the readings of one stay near and small.
+const PIECE_BYTES: usize = 8 << 10;
+
+/// A page, as far as it has come.
+pub(crate) struct Page {
+    normaliser: Normaliser,
+    raw: Reading,
+    text: Reading,
+    /// How much may still be read.
+    left: u64,
+}
+
+/// One reading of a page.
+struct Reading {
+    which: In,
+    /// What may belong to a phrase that has not come whole.
+    bytes: Vec<u8>,
+    /// Up to where windows were looked at.
+    looked: usize,
+    seen: Seen,
+}
+
+impl Page {
+    /// A page that begins. `charset` is what its server says.
+    pub fn new(phrases: &Phrases, charset: Option<&[u8]>) -> Self {
+        let settings = phrases.settings;
+        let reading = |which| Reading {
+            which,
+            bytes: Vec::new(),
+            looked: 0,
+            seen: Seen::new(phrases.rules.parts.len(), settings.counting),
+        };
+        Self {
+            normaliser: Normaliser::new(settings.readings, charset),
+            raw: reading(In::RAW),
+            text: reading(In::TEXT),
+            left: settings.bytes_max,
+        }
+    }
+
+    /// Reads the next bytes; whether more would be read.
+    pub fn push(&mut self, phrases: &Phrases, chunk: &[u8]) -> bool {
+        let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
+        self.left -= taken as u64;
+        for piece in chunk[..taken].chunks(PIECE_BYTES) {
+            self.normaliser.push(piece, &mut Output { raw: &mut self.raw.bytes, text: &mut self.text.bytes });
+            self.raw.look(&phrases.search, REACH);
+            self.text.look(&phrases.search, REACH);
+        }
+        self.raw.rest();
+        self.text.rest();
+        self.left > 0
+    }
+
+    /// The page has ended: its score.
+    pub fn finish(mut self, phrases: &Phrases, lists: &[List], holds: &dyn Fn(ListId) -> bool) -> Score {
+        self.normaliser.finish(&mut Output { raw: &mut self.raw.bytes, text: &mut self.text.bytes });
+        self.raw.look(&phrases.search, 0);
+        self.text.look(&phrases.search, 0);
+        let points_max = phrases.settings.points_max;
+        let tally = |reading: &Reading| phrases.rules.tally(&reading.seen, points_max, holds);
+        let is_read = |readings: &[Readings]| readings.contains(&phrases.settings.readings);
+        let (mut points, mut last) = (0, None);
+        if is_read(&[Readings::Text, Readings::Both, Readings::Meta]) {
+            let text = tally(&self.text);
+            points = score::higher(points, text.points);
+            last = Some((&self.text, text));
+        }
+        let is_undecided = last.as_ref().is_none_or(|(_, tally)| tally.outcome == Outcome::Within);
+        if is_undecided && is_read(&[Readings::Raw, Readings::Both]) {
+            let raw = tally(&self.raw);
+            let is_most = last
+                .as_ref()
+                .is_none_or(|(_, text)| raw.outcome != Outcome::Within || raw.points > text.points);
+            points = score::higher(points, raw.points);
+            if is_most {
+                last = Some((&self.raw, raw));
+            }
+        }
+        let mut score = Score { points, points_max, ..Score::default() };
+        if let Some((reading, tally)) = last {
+            score.outcome = tally.outcome;
+            (score.terms, score.by) = terms(phrases, lists, reading, &tally, holds);
+        }
+        score
+    }
+}
+
+/// The arithmetic of a reading, and which term decides.
+fn terms(
+    phrases: &Phrases,
+    lists: &[List],
+    reading: &Reading,
+    tally: &Tally,
+    holds: &dyn Fn(ListId) -> bool,
+) -> (Vec<Term>, Option<usize>) {
+    let term = |found: &score::Found| {
+        let list = lists.get(usize::from(found.rule.list))?;
+        Some(Term {
+            phrase: phrases.rules.words(found.what),
+            points: match found.rule.effect {
+                score::Effect::Points(points) => Some(points),
+                _ => None,
+            },
+            times: found.times,
+            file: Arc::clone(&list.file),
+            line: found.rule.line,
+            category: Arc::clone(&list.category),
+        })
+    };
+    if let Some(by) = &tally.by {
+        return (term(by).into_iter().collect(), Some(0));
+    }
+    let mut terms = Vec::new();
+    phrases.rules.each(&reading.seen, &mut |found| {
+        if holds(found.rule.list) && found.rule.effect != score::Effect::Points(0) {
+            terms.extend(term(&found));
+        }
+    });
+    let by = score::deciding(&mut terms);
+    (terms, by.filter(|_| tally.outcome == Outcome::Over))
+}
+
+impl Reading {
+    /// Looks for phrases, but for the last bytes, which more may follow.
+    fn look(&mut self, search: &Search, reach: usize) {
+        let end = self.bytes.len().saturating_sub(reach);
+        if end > self.looked {
+            search.scan(&self.bytes, self.looked..end, self.which, &mut self.seen);
+            self.looked = end;
+        }
+        let done = self.looked.saturating_sub(REACH);
+        self.bytes.drain(..done);
+        self.looked -= done;
+    }
+
+    /// Nothing comes for a while: keeps no more memory than it has bytes.
+    fn rest(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+}
