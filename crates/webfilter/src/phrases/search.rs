@@ -464,14 +464,8 @@ impl Census {
     fn new(patterns: &[Pattern]) -> Self {
         let (mut pairs, mut threes) = (HashMap::new(), HashMap::new());
         for pattern in patterns {
-            pattern
-                .bytes
-                .array_windows()
-                .for_each(|pair: &[u8; 2]| *pairs.entry(*pair).or_insert(0.0) += 1.0);
-            pattern
-                .bytes
-                .array_windows()
-                .for_each(|three: &[u8; 3]| *threes.entry(*three).or_insert(0.0) += 1.0);
+            runs(&pattern.bytes).for_each(|pair: [u8; 2]| *pairs.entry(pair).or_insert(0.0) += 1.0);
+            runs(&pattern.bytes).for_each(|three: [u8; 3]| *threes.entry(three).or_insert(0.0) += 1.0);
         }
         Self { pairs, threes }
     }
@@ -493,13 +487,18 @@ impl Census {
     /// The logarithm of how often such letters stand in prose: each follows the two before it as often as in the phrases.
     fn commonness(&self, window: &[u8]) -> f64 {
         let count = |known: Option<&f64>| known.copied().unwrap_or(0.5);
-        let follows = |three: &[u8; 3]| {
-            let [one, two, _] = *three;
-            (count(self.threes.get(three)) / (count(self.pairs.get(&[one, two])) + 1.0)).ln()
+        let follows = |three: [u8; 3]| {
+            let [one, two, _] = three;
+            (count(self.threes.get(&three)) / (count(self.pairs.get(&[one, two])) + 1.0)).ln()
         };
         let first = window.first_chunk().map_or(0.0, |pair| count(self.pairs.get(pair)).ln());
-        first + window.array_windows().map(follows).sum::<f64>()
+        first + runs(window).map(follows).sum::<f64>()
     }
+}
+
+/// So many bytes in a row, from each place on.
+fn runs<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    bytes.windows(N).filter_map(|run| run.first_chunk().copied())
 }
 
 #[cfg(test)]
