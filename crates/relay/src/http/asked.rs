@@ -74,7 +74,14 @@ pub enum Method {
 
 impl Asked {
     /// Reads what is asked for; where that is nothing that can be served, the answer.
-    pub fn read(head: RequestHead, site: Option<&Site>) -> Result<Self, Page> {
+    pub fn read(mut head: RequestHead, site: Option<&Site>) -> Result<Self, Page> {
+        if let Some(site) = site.filter(|_| head.fields.get("host").is_none()) {
+            // HTTP/1.0 may leave it out, and there is only one that it can mean.
+            let is_usual = site.port == Scheme::Https.port();
+            let host = authority(&site.host, site.port);
+            let host = if is_usual { host.trim_end_matches(":443") } else { &host };
+            head.fields.push(b"Host", host.as_bytes());
+        }
         let scheme = if site.is_some() { Scheme::Https } else { Scheme::Http };
         let method = match head.method.as_slice() {
             b"HEAD" => Method::Head,
@@ -92,11 +99,11 @@ impl Asked {
             }
             Target::Absolute(url) => (url.host.clone(), url.port, url.path.clone()),
             Target::Origin(path) => {
-                let (host, port) = said_host(&head, site)?;
+                let (host, port) = said_host(&head, scheme)?;
                 (host, port, path.clone())
             }
             Target::Asterisk => {
-                let (host, port) = said_host(&head, site)?;
+                let (host, port) = said_host(&head, scheme)?;
                 (host, port, b"*".to_vec())
             }
         };
@@ -386,14 +393,9 @@ pub fn lines(fields: &Fields) -> Vec<u8> {
     out
 }
 
-fn said_host(head: &RequestHead, site: Option<&Site>) -> Result<(String, u16), Page> {
-    match (head.host(), site) {
-        (Some((host, port)), None) => Ok((host, port.unwrap_or(Scheme::Http.port()))),
-        (Some((host, port)), Some(_)) => Ok((host, port.unwrap_or(Scheme::Https.port()))),
-        // HTTP/1.0 may leave it out, and there is only one that it can mean.
-        (None, Some(site)) => Ok((site.host.clone(), site.port)),
-        (None, None) => Err(Page::bad_request(400, "the request names no host")),
-    }
+fn said_host(head: &RequestHead, scheme: Scheme) -> Result<(String, u16), Page> {
+    let (host, port) = head.host().ok_or_else(|| Page::bad_request(400, "the request names no host"))?;
+    Ok((host, port.unwrap_or(scheme.port())))
 }
 
 fn is_in_clear(target: &Target) -> bool {
