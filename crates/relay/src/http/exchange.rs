@@ -106,6 +106,9 @@ impl<'s> Exchange<'s> {
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut out.fields);
         }
+        if settings.range_hosts.contains(&asked.host) {
+            asked.pass_range(&mut out.fields);
+        }
         let is_repeatable =
             framing == Framing::None && matches!(asked.method, Method::Head | Method::Idempotent);
         let closes = asked.wants_close || session.is_draining();
@@ -155,6 +158,10 @@ impl<'s> Exchange<'s> {
         }
         if let Some((to, rules)) = self.changes.leads_to(&self.asked) {
             return Err(Fault::Answer(Box::new(Page::led(to, &rules)), Action::Replaced));
+        }
+        let hostname = &self.session.shared.settings.load_full().hostname;
+        if let Some(page) = self.asked.goes_no_further(hostname) {
+            return Err(Fault::Answer(Box::new(page), Action::Refused));
         }
         if self.asked.expects_continue && self.request.is_open() {
             // We answer it ourselves: the server hears nothing of the request before its content was judged.
