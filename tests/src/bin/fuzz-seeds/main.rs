@@ -87,21 +87,9 @@ impl Samples {
         line(
             "head -c 400000 /dev/zero | bzip2 -c > zeros.bz2; head -c 400000 /dev/zero | gzip -c > zeros.gz",
         );
-        for level in [1, 6, 19] {
-            line(&format!("zstd -q -{level} -c in/text.txt > text{level}.zst"));
-        }
-        line(
-            "zstd -q -c in/deep/er/noise.bin > noise.zst; head -c 300000 /dev/zero | zstd -q -c > zeros.zst",
-        );
-        line(
-            "cat text1.zst noise.zst > two.zst; zstd -q --check -19 -c in/deep/er/noise.bin *.gz > check.zst",
-        );
-        // Many symbols, long offsets and matches: tables of every sort.
-        line(
-            "cat /proc/cpuinfo /etc/services /etc/mime.types 2>/dev/null | head -c 60000 > in/words || true",
-        );
-        line("for l in 1 3 9 19; do zstd -q -$l -c in/words > words$l.zst; done");
-        line("rm in/words");
+        line("for l in 1 6 19; do zstd -q -$l -c in/text.txt > text$l.zst; done");
+        line("for l in 1 9 19; do cat /etc/passwd *.gz | zstd -q --check -$l -c > mixed$l.zst; done");
+        line("cat text1.zst mixed9.zst > two.zst; head -c 300000 /dev/zero | zstd -q -c > zeros.zst");
         line(
             "for q in 0 5 9 11; do brotli -q $q -c in/text.txt > text$q.br; brotli -q $q -w 10 -c in/deep/er/noise.bin > noise$q.br; done",
         );
