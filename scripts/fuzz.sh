@@ -28,6 +28,7 @@ sources() {
     zip) echo $content/archive/zip $content/archive/zip.rs ;;
     gzip) echo $content/codec/gzip $content/codec/gzip.rs ;;
     bzip2) echo $content/codec/bzip2 $content/codec/bzip2.rs ;;
+    brotli) echo $content/codec/brotli.rs $content/codec/stream.rs ;;
     deflate) echo $content/codec/deflate.rs $content/codec/stream.rs $content/codec/inflate.rs ;;
     tar) echo $content/archive/tar $content/archive/tar.rs ;;
     uuencode) echo $content/mime/uuencode.rs ;;

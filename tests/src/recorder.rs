@@ -19,6 +19,8 @@ pub struct Seen {
     pub host: String,
     /// The body without its framing.
     pub body: Vec<u8>,
+    /// Whether its end has come.
+    pub is_whole: bool,
 }
 
 /// An origin that answers each request with one line that repeats method and target.
@@ -72,24 +74,22 @@ fn serve(client: TcpStream, all: &Mutex<Vec<Seen>>) {
         let seen = match request(&mut requests) {
             Ok(Some(seen)) => seen,
             Ok(None) => return,
-            Err(why) => {
-                let (method, host) = (String::from("?"), String::new());
-                all.lock().expect("no writer panics").push(Seen {
-                    method,
-                    target: why,
-                    host,
-                    body: Vec::new(),
-                });
-                return;
-            }
+            Err(why) => Seen {
+                method: String::from("?"),
+                target: why,
+                host: String::new(),
+                body: Vec::new(),
+                is_whole: true,
+            },
         };
+        let is_served = seen.is_whole && seen.method != "?";
         let line = answer_to(&seen.method, &seen.target);
         let body = if seen.method == "HEAD" { "" } else { &line };
         let length = line.len();
         let answer =
             format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nContent-Type: text/plain\r\n\r\n{body}");
         all.lock().expect("no writer panics").push(seen);
-        if answers.write_all(answer.as_bytes()).is_err() {
+        if !is_served || answers.write_all(answer.as_bytes()).is_err() {
             return;
         }
     }
@@ -113,9 +113,6 @@ fn request(from: &mut impl BufRead) -> Result<Option<Seen>, String> {
             (body, is_whole)
         }
     };
-    if !is_whole {
-        return Err(format!("the body of {method} {target} has no end"));
-    }
     let host = head.field("host").unwrap_or_default().to_owned();
-    Ok(Some(Seen { method: method.clone(), target: target.clone(), host, body }))
+    Ok(Some(Seen { method: method.clone(), target: target.clone(), host, body, is_whole }))
 }

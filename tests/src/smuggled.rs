@@ -287,11 +287,11 @@ pub fn cases() -> Vec<Case> {
                 INNER_LENGTH + 5
             ),
         );
-        // By the chunks all of it is a body; by the length a request stands in it.
+        // By the chunks all of it is a body; by the length a request stands in it. Asked as a proxy is.
         put(
             format!("TE.CL {escaped}"),
             format!(
-                "POST /case HTTP/1.1\r\nHost: ORIGIN\r\n{coding}\r\nContent-Length: 4\r\n\r\n{INNER_LENGTH:x}\r\nINNER\r\n0\r\n\r\n"
+                "POST http://ORIGIN/case HTTP/1.1\r\nHost: ORIGIN\r\n{coding}\r\nContent-Length: 4\r\n\r\n{INNER_LENGTH:x}\r\nINNER\r\n0\r\n\r\n"
             ),
         );
         // By the chunks all of it is a body; without them, it is none.
@@ -317,8 +317,24 @@ pub fn cases() -> Vec<Case> {
     for (name, text) in HEADS {
         put((*name).to_owned(), (*text).to_owned());
     }
+    // Longer than is held, so the server has a part of it when the end shows what it is.
+    let long = "x".repeat(LONG_BYTES);
+    for (name, end) in [
+        ("its end", "\r\n0\r\n\r\n"),
+        ("a request behind its end", "\r\n0\r\n\r\nINNER"),
+        ("a malformed chunk", "\r\n-5\r\nhello\r\n0\r\n\r\nINNER"),
+        ("no line end", "0\r\n\r\nINNER"),
+    ] {
+        let head = "POST /case HTTP/1.1\r\nHost: ORIGIN\r\nTransfer-Encoding: chunked";
+        put(format!("a long chunk with {name}"), format!("{head}\r\n\r\n{LONG_BYTES:x}\r\n{long}{end}"));
+    }
+    let head = format!("POST /case HTTP/1.1\r\nHost: ORIGIN\r\nContent-Length: {}", LONG_BYTES + 5);
+    put(String::from("a long body with a request behind it"), format!("{head}\r\n\r\n{long}helloINNER"));
     all
 }
+
+/// More than a gateway holds.
+const LONG_BYTES: usize = 700_000;
 
 /// The length of [`INNER`] for an origin whose address is as long as `127.0.0.1:65535`.
 const INNER_LENGTH: usize = INNER.len() - "ORIGIN".len() + "127.0.0.1:65535".len();

@@ -111,8 +111,14 @@ impl Sink for Nowhere {
 
 fn scan(database: &Arc<lockgate_antivirus::Database>, file_type: FileType, bytes: &[u8]) {
     let address = ([127, 0, 0, 1], 25).into();
-    let flow =
-        Flow { id: 1, protocol: Protocol::File, client: address, server: address, listener: String::new() };
+    let flow = Flow {
+        security: lockgate_model::Security::Clear,
+        id: 1,
+        protocol: Protocol::File,
+        client: address,
+        server: address,
+        listener: String::new(),
+    };
     let about = Transaction {
         id: TransactionId(1),
         direction: Direction::ToServer,

@@ -92,7 +92,14 @@ fn session(databases: Vec<Arc<dyn Database>>) -> Session {
     let pools = Pools { hold: Pool::new(64 << 20), parts: Pool::new(64 << 20) };
     let address = ([127, 0, 0, 1], 80).into();
     let listener = String::new();
-    let flow = Flow { id: 1, protocol: Protocol::Http, client: address, server: address, listener };
+    let flow = Flow {
+        security: lockgate_model::Security::Clear,
+        id: 1,
+        protocol: Protocol::Http,
+        client: address,
+        server: address,
+        listener,
+    };
     Session::open(Arc::new(generation), &pools, flow)
 }
 

@@ -73,8 +73,14 @@ impl Sink for Lines<'_> {
 
 fn scan(database: &Arc<lockgate_antivirus::Database>, path: &str, bytes: &[u8], chunk_bytes: usize) {
     let address = ([127, 0, 0, 1], 0).into();
-    let flow =
-        Flow { id: 0, protocol: Protocol::File, client: address, server: address, listener: String::new() };
+    let flow = Flow {
+        security: lockgate_model::Security::Clear,
+        id: 0,
+        protocol: Protocol::File,
+        client: address,
+        server: address,
+        listener: String::new(),
+    };
     let about = Transaction {
         id: TransactionId(0),
         direction: Direction::ToClient,

@@ -28,8 +28,14 @@ fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) {
 
 fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
     let address = ([127, 0, 0, 1], 25).into();
-    let flow =
-        Flow { id: 1, protocol: Protocol::File, client: address, server: address, listener: String::new() };
+    let flow = Flow {
+        security: lockgate_model::Security::Clear,
+        id: 1,
+        protocol: Protocol::File,
+        client: address,
+        server: address,
+        listener: String::new(),
+    };
     let about = Transaction {
         id: TransactionId(1),
         direction: Direction::ToServer,

@@ -314,7 +314,14 @@ mod tests {
         let pools = Pools { hold: Pool::new(1 << 20), parts: Pool::new(1 << 20) };
         let address = ([127, 0, 0, 1], 25).into();
         let listener = String::new();
-        let flow = Flow { id: 1, protocol: Protocol::File, client: address, server: address, listener };
+        let flow = Flow {
+            security: lockgate_model::Security::Clear,
+            id: 1,
+            protocol: Protocol::File,
+            client: address,
+            server: address,
+            listener,
+        };
         let mut session = Session::open(Arc::new(generation), &pools, flow);
         let about = Transaction {
             id: TransactionId(1),

@@ -6,7 +6,8 @@ use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_antivirus::Report;
 use lockgate_relay::http::page::Template;
-use lockgate_relay::settings::Listener;
+use lockgate_relay::interception::Interception;
+use lockgate_relay::settings::{Listener, Switch};
 use lockgate_relay::shared::Gate;
 use lockgate_webfilter::{Count, Kind};
 use serde_json::{Map, Value, json};
@@ -45,12 +46,17 @@ pub fn run(arguments: &ArgMatches) -> u8 {
 /// Certificates, keys, users and the page are read as `serve` reads them.
 fn gates_that_do_not_open(config: &Config) -> Vec<String> {
     let open = |listener: &Listener| {
-        let error = Gate::open(listener.clone()).err()?;
+        let error = Gate::open(listener.clone(), None).err()?;
         Some(format!("{}: listener {:?}: {error}", config.file, listener.name))
     };
+    let mut errors: Vec<_> = config.settings.listeners.iter().filter_map(open).collect();
     let page = Template::read(config.settings.page.template.as_deref()).err();
-    let page = page.map(|error| format!("{}: page.template: {error}", config.file));
-    config.settings.listeners.iter().filter_map(open).chain(page).collect()
+    errors.extend(page.map(|error| format!("{}: page.template: {error}", config.file)));
+    let intercepts = config.settings.listeners.iter().any(|listener| listener.intercept_tls == Switch::On);
+    if let Some(error) = Interception::check(&config.settings.interception).err().filter(|_| intercepts) {
+        errors.push(format!("{}: tls_interception: {error}", config.file));
+    }
+    errors
 }
 
 fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]) -> Value {

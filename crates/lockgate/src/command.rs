@@ -13,7 +13,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
-        .subcommands([serve(), check(), scan(), url(), explain(), reference()])
+        .subcommands([serve(), check(), scan(), url(), explain(), ca(), reference()])
 }
 
 /// Each command that people are shown, with its help.
@@ -154,6 +154,21 @@ fn explain() -> Command {
                 .required(true)
                 .help("The transaction's id, as it stands in the reply to the client and in the log"),
         )
+}
+
+fn ca() -> Command {
+    let der = Arg::new("der").long("der").action(ArgAction::SetTrue).help("DER in place of PEM");
+    Command::new("ca")
+        .about("The authority that clients need where TLS is intercepted")
+        .after_help(
+            "Clients of a listener with intercept_tls = true need its certificate among those they trust; docs/interception.md \
+             says how. The key stays in its file.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(Command::new("export").about("Print the certificate, as PEM").arg(config()).arg(der))
+        .subcommand(Command::new("show").about("Say whose it is, until when it is valid, and its fingerprint").arg(config()))
 }
 
 fn reference() -> Command {

@@ -1,6 +1,7 @@
 //! The gateway's commands, and the configuration that they share. Rule: each command is a file of its own; public is only what
 //! stands on its own outside the program.
 
+mod ca;
 mod check;
 mod clock;
 mod command;
@@ -29,6 +30,7 @@ pub fn run() -> ExitCode {
         Some(("serve", arguments)) => serve::run(arguments),
         Some(("check", arguments)) => check::run(arguments),
         Some(("scan", arguments)) => scan::run(arguments),
+        Some(("ca", arguments)) => ca::run(arguments),
         Some(("url", arguments)) => url::run(arguments),
         Some(("explain", arguments)) => explain::run(arguments),
         Some(("reference", arguments)) => reference(arguments),

@@ -71,8 +71,14 @@ pub fn run(arguments: &ArgMatches) -> u8 {
 
 fn open_session(generation: Generation, content_pool_bytes: u64) -> Session {
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let flow =
-        Flow { id: 1, protocol: Protocol::File, client: nobody, server: nobody, listener: "scan".to_owned() };
+    let flow = Flow {
+        security: lockgate_model::Security::Clear,
+        id: 1,
+        protocol: Protocol::File,
+        client: nobody,
+        server: nobody,
+        listener: "scan".to_owned(),
+    };
     let pools = Pools { hold: Pool::new(0), parts: Pool::new(content_pool_bytes) };
     Session::open(Arc::new(generation), &pools, flow)
 }

@@ -28,6 +28,16 @@ impl Protocol {
     }
 }
 
+/// What the content of a flow is protected by on the client's side, where it is called something else for that: `https`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Security {
+    /// Nothing.
+    #[default]
+    Clear,
+    /// TLS.
+    Tls,
+}
+
 /// Which way the content goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
@@ -55,6 +65,8 @@ pub struct Flow {
     pub id: u64,
     /// What is spoken.
     pub protocol: Protocol,
+    /// What protects it.
+    pub security: Security,
     /// The client, as it is known after XCLIENT or PROXY.
     pub client: SocketAddr,
     /// Where the client connected to.

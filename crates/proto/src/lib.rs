@@ -12,4 +12,5 @@ pub mod pop3;
 pub mod proxy_protocol;
 pub mod smtp;
 pub mod socks;
+pub mod tls;
 pub mod websocket;

@@ -116,6 +116,10 @@ pub async fn dial_host(
     let place = take_place(shared, settings, &authority(host, port))?;
     let connecting = async {
         let mut addresses = resolve(shared, host, port).await?;
+        if visitor.is_intercepted && addresses.contains(&visitor.server) {
+            // The name leads to where the client meant to go, among other places: there it goes.
+            addresses = vec![visitor.server];
+        }
         let mut refused = None;
         addresses.retain(|address| permits(*address).map_err(|why| refused = Some(why)).is_ok());
         match refused {

@@ -1,19 +1,22 @@
 //! What is written down: EVE JSON lines, an access log and the log for people, by one writer thread. Rule: a connection never
 //! waits for the writer; what does not fit its queue is counted, and the count is written down.
 //!
-//! [`Events`] is the way in, [`record`] and [`access`] make the lines, `json` the form of those in JSON, [`timestamp`] their
-//! time, and `writer` writes them.
+//! [`Events`] is the way in, [`record`], [`tls`] and [`access`] make the lines, `json` the form of those in JSON, [`timestamp`]
+//! their time, and `writer` writes them.
 
 pub mod access;
 mod json;
 pub mod record;
 pub mod timestamp;
+pub mod tls;
 mod writer;
 
 pub use access::Visit;
 pub use record::{Action, Http, Mail, Record};
+pub use tls::{Passage, Tls};
 
 use crate::settings::EventsTo;
+use lockgate_model::Flow;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -89,9 +92,27 @@ impl Events {
         }
     }
 
+    /// Whether the access log goes anywhere: lines that do not need not be made.
+    pub fn has_access_log(&self) -> bool {
+        self.queue.is_some() && self.counts.has_access.load(Ordering::Relaxed)
+    }
+
+    /// What became of TLS that came: an EVE `tls` event, and a line for people where it came to no good end.
+    pub fn tls(&self, flow: &Flow, tls: &Tls<'_>) {
+        if self.queue.is_none() {
+            return;
+        }
+        if self.counts.has_eve.load(Ordering::Relaxed) {
+            self.send(Message::Eve(tls.eve(flow, SystemTime::now())));
+        }
+        if let Some(line) = tls.log(flow) {
+            self.log(&line);
+        }
+    }
+
     /// One web exchange or tunnel has ended: a line of the access log.
     pub fn visit(&self, visit: &Visit<'_>) {
-        if self.queue.is_some() && self.counts.has_access.load(Ordering::Relaxed) {
+        if self.has_access_log() {
             self.send(Message::Access(visit.line(SystemTime::now())));
         }
     }

@@ -9,6 +9,7 @@ pub mod drain;
 pub mod events;
 pub mod heading;
 pub mod http;
+pub mod interception;
 pub mod language;
 pub mod listener;
 pub mod maildir;

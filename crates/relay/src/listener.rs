@@ -8,7 +8,7 @@ use crate::shared::{Gate, Shared};
 use crate::stream::Stream;
 use crate::tally::{Place, client_key};
 use lockgate_inspect::Session;
-use lockgate_model::{Flow, Protocol};
+use lockgate_model::{Flow, Protocol, Security};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -58,8 +58,19 @@ impl DerefMut for Accepted {
 impl Visitor {
     /// The engines' state for the connection, with what is loaded at this moment; `client` is who it is known to be now.
     pub fn open_inspection(&self, protocol: Protocol, client: SocketAddr, shared: &Shared) -> Session {
+        self.open_secure_inspection(protocol, Security::Clear, client, shared)
+    }
+
+    /// The same, where the content comes under TLS.
+    pub fn open_secure_inspection(
+        &self,
+        protocol: Protocol,
+        security: Security,
+        client: SocketAddr,
+        shared: &Shared,
+    ) -> Session {
         let (id, server, listener) = (self.flow_id, self.server, self.gate.settings.name.clone());
-        let flow = Flow { id, protocol, client, server, listener };
+        let flow = Flow { security, id, protocol, client, server, listener };
         Session::open(shared.generation.load_full(), &shared.pools, flow)
     }
 }

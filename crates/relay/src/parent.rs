@@ -259,7 +259,7 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(out).ok().filter(|text| !text.contains(char::is_control))
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for group in bytes.chunks(3) {

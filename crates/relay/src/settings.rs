@@ -38,6 +38,8 @@ pub struct Settings {
     pub idle_server_timeout: Duration,
     /// How long connections may go on after SIGTERM before they are dropped.
     pub drain_timeout: Duration,
+    /// How TLS is intercepted, where a listener does.
+    pub interception: Interception,
     /// Where mails with the verdict `quarantine` are kept; without it nothing is ever written to disk.
     pub quarantine_directory: Option<PathBuf>,
     /// Where events go.
@@ -64,6 +66,7 @@ impl Default for Settings {
             idle_servers_max: 256,
             idle_server_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(60),
+            interception: Interception::default(),
             quarantine_directory: None,
             events: Destinations::default(),
             page: PageSettings::default(),
@@ -173,6 +176,48 @@ pub struct Certificate {
     pub chain: PathBuf,
     /// The private key.
     pub key: PathBuf,
+}
+
+/// How TLS is intercepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interception {
+    /// Where the authority is, and is made where it is missing.
+    pub directory: PathBuf,
+    /// An authority that is there already, in place of the one in the directory.
+    pub authority: Option<Certificate>,
+    /// The roots to check servers by.
+    pub server_roots: Vec<PathBuf>,
+    /// Hosts that are left alone, each with all below it.
+    pub except: Vec<String>,
+    /// Files with such, one a line.
+    pub except_files: Vec<PathBuf>,
+    /// What becomes of what is not HTTP under TLS: it cannot be looked into.
+    pub other_protocols: Unseen,
+    /// What becomes of a client that may hide whom it asks for, where nobody looks into its connection.
+    pub ech: Unseen,
+}
+
+impl Default for Interception {
+    fn default() -> Self {
+        Self {
+            directory: PathBuf::from(DEFAULT_AUTHORITY_DIRECTORY),
+            authority: None,
+            server_roots: vec![PathBuf::from(crate::tls::SYSTEM_ROOTS)],
+            except: Vec::new(),
+            except_files: Vec::new(),
+            other_protocols: Unseen::Refuse,
+            ech: Unseen::Pass,
+        }
+    }
+}
+
+/// What becomes of what nobody can look into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// It goes on as it is.
+    Pass,
+    /// It does not.
+    Refuse,
 }
 
 /// TLS towards the next hop.
@@ -300,6 +345,8 @@ pub struct Listener {
     pub realm: String,
     /// The ports that CONNECT may lead to (HTTP).
     pub connect_ports: Vec<u16>,
+    /// Whether TLS is intercepted (HTTP).
+    pub intercept_tls: Switch,
     /// The proxy behind this one, if there is one (HTTP).
     pub upstream: Option<Arc<Parent>>,
     /// Hosts that are gone to without it.
@@ -343,6 +390,7 @@ impl Listener {
             users: None,
             realm: String::from("Lockgate"),
             connect_ports: vec![443],
+            intercept_tls: Switch::Off,
             upstream: None,
             no_upstream: Hosts::default(),
             timeouts: Timeouts::default(),
@@ -391,3 +439,5 @@ impl Default for Timeouts {
 pub const DEFAULT_HTTP_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 /// Where the embedded default configuration listens for SMTP.
 pub const DEFAULT_SMTP_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2525);
+/// Where the authority of intercepted TLS is: below the state directory of the systemd unit.
+pub const DEFAULT_AUTHORITY_DIRECTORY: &str = "/var/lib/lockgate/authority";

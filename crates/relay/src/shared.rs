@@ -6,8 +6,9 @@ use crate::events::Events;
 use crate::http;
 use crate::http::bypass::Bypasses;
 use crate::http::page::{Template, TemplateError};
+use crate::interception::Interception;
 use crate::resolver::Resolver;
-use crate::settings::{Listener, NextHopTls, Settings, Speaks, Tls};
+use crate::settings::{Listener, NextHopTls, Settings, Speaks, Switch, Tls};
 use crate::tally::Tally;
 use crate::tls::{self, TlsError};
 use crate::users::{Users, UsersError};
@@ -30,13 +31,15 @@ pub struct Gate {
     pub tls: Option<Arc<ServerConfig>>,
     /// TLS towards the next hop, unless it is off.
     pub next_hop_tls: Option<Arc<ClientConfig>>,
+    /// What TLS is intercepted with, unless it is not.
+    pub interception: Option<Arc<Interception>>,
     /// Who may use it, if it is not for everybody.
     pub users: Option<Arc<Users>>,
 }
 
 impl Gate {
     /// Loads what the settings name.
-    pub fn open(settings: Listener) -> Result<Self, OpenError> {
+    pub fn open(settings: Listener, interception: Option<&Arc<Interception>>) -> Result<Self, OpenError> {
         let tls = match (&settings.tls, &settings.certificate) {
             (Tls::Off, _) => None,
             (_, Some(certificate)) => Some(tls::server_config(certificate, alpn(settings.protocol))?),
@@ -53,8 +56,9 @@ impl Gate {
                 Some(tls::client_config(settings.next_hop_tls_verify, roots)?)
             }
         };
+        let interception = interception.filter(|_| settings.intercept_tls == Switch::On).map(Arc::clone);
         let users = settings.users.as_deref().map(Users::read).transpose()?.map(Arc::new);
-        Ok(Self { settings, tls, next_hop_tls, users })
+        Ok(Self { settings, tls, next_hop_tls, interception, users })
     }
 }
 
@@ -143,6 +147,12 @@ pub struct Counts {
     pub accepted: AtomicU64,
     /// Connections refused, for a limit met.
     pub refused: AtomicU64,
+    /// TLS connections that were looked into.
+    pub tls_intercepted: AtomicU64,
+    /// Those that failed since the client did not want the gateway's certificate.
+    pub tls_clients_refused: AtomicU64,
+    /// Those that failed since the server's was not to be trusted.
+    pub tls_servers_refused: AtomicU64,
 }
 
 impl Shared {
@@ -206,7 +216,13 @@ impl Shared {
 }
 
 fn open_gates(settings: &Settings) -> Result<Vec<Arc<Gate>>, OpenError> {
-    settings.listeners.iter().map(|listener| Gate::open(listener.clone()).map(Arc::new)).collect()
+    let is_wanted = settings.listeners.iter().any(|listener| listener.intercept_tls == Switch::On);
+    let interception = match is_wanted {
+        true => Some(Arc::new(Interception::open(&settings.interception, &settings.hostname)?)),
+        false => None,
+    };
+    let open = |listener: &Listener| Gate::open(listener.clone(), interception.as_ref()).map(Arc::new);
+    settings.listeners.iter().map(open).collect()
 }
 
 /// Ids begin with the time in microseconds: a process would have to give out a million a second for its successor to

@@ -245,15 +245,30 @@ impl Stream {
         self.tls.as_ref().map(|tls| tls.info())
     }
 
-    /// The protocol that was agreed upon within TLS (RFC 7301).
-    pub fn alpn(&self) -> Option<&[u8]> {
-        self.tls.as_ref().and_then(|tls| tls.alpn())
-    }
-
     /// Begins TLS as the server; whatever was read before it is forgotten, since a man in the middle may have put it
     /// there (RFC 3207 section 6, RFC 2595 section 4).
     pub async fn start_tls_accept(&mut self, config: Arc<ServerConfig>) -> io::Result<()> {
         self.start_tls(TlsState::accept(config)?).await
+    }
+
+    /// Begins TLS as the server where the client has begun already: `begun` is what was read of it.
+    pub async fn start_tls_accept_behind(
+        &mut self,
+        config: Arc<ServerConfig>,
+        begun: &[u8],
+    ) -> io::Result<()> {
+        let mut tls = TlsState::accept(config)?;
+        let fed = tls.begin(begun, &mut self.pending);
+        if let Err(failed) = fed {
+            let _ = self.send_pending();
+            return Err(failed);
+        }
+        self.start_tls(tls).await
+    }
+
+    /// The protocol that was agreed upon within TLS (RFC 7301).
+    pub fn alpn(&self) -> Option<&[u8]> {
+        self.tls.as_ref().and_then(|tls| tls.alpn())
     }
 
     /// Begins TLS as the client; whatever was read before it is forgotten.

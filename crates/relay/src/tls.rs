@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 
 /// Where Debian and most others keep the roots.
-const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Why a configuration cannot be made: the file, and what is wrong with it.
 #[derive(Debug)]
@@ -77,15 +77,15 @@ pub fn server_name(name: &str) -> io::Result<ServerName<'static>> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is no name for TLS")))
 }
 
-fn provider() -> Arc<CryptoProvider> {
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn wrong(path: &Path, reason: impl std::fmt::Display) -> TlsError {
+pub(crate) fn wrong(path: &Path, reason: impl std::fmt::Display) -> TlsError {
     TlsError { path: path.to_owned(), reason: reason.to_string() }
 }
 
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(path).and_then(|certificates| certificates.collect());
     match certificates {
@@ -185,6 +185,13 @@ impl TlsState {
 
     pub(crate) fn alpn(&self) -> Option<&[u8]> {
         self.0.alpn_protocol()
+    }
+
+    /// Takes what was read before; leaves in `pending` what is to be sent.
+    pub(crate) fn begin(&mut self, begun: &[u8], pending: &mut Queue) -> io::Result<()> {
+        let fed = self.feed(begun, &mut []).map(drop);
+        self.take_output(pending)?;
+        fed
     }
 
     /// One step: reads what there is, leaves in `pending` what is to be sent.

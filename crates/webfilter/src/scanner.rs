@@ -6,7 +6,7 @@ use crate::decision::{Decision, Outcome};
 use crate::phrases::{self, Page};
 use crate::request::{HEADER_BYTES_MAX, Request};
 use lockgate_model::{
-    Buffer, Class, FileType, Flow, FlowState, Hit, Part, PartId, Points, PointsTerm, Scanner, Sink,
+    Buffer, Class, FileType, Flow, FlowState, Hit, Part, PartId, Points, PointsTerm, Scanner, Security, Sink,
     Transaction, Want,
 };
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
-        let scheme = if flow.server.port() == 443 { "https" } else { "http" };
+        let scheme = if flow.security == Security::Tls { "https" } else { "http" };
         Self { database, scheme, client: flow.client.ip() }
     }
 }

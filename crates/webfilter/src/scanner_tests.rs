@@ -25,6 +25,7 @@ fn connection() -> Box<dyn FlowState> {
     let (database, report) = sources.compile(Arc::new(|| Moment { weekday: 0, minute: 0 }));
     assert_eq!(report.failures, []);
     let flow = Flow {
+        security: lockgate_model::Security::Tls,
         id: 1,
         protocol: Protocol::Http,
         client: "192.0.2.1:1".parse().unwrap(),

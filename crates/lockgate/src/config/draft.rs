@@ -19,6 +19,10 @@ pub struct Draft {
     pub databases: Vec<Source>,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// The certificate of an authority that is given.
+    pub authority_certificate: Option<PathBuf>,
+    /// Its key.
+    pub authority_key: Option<PathBuf>,
     /// How their phrases judge pages.
     pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
@@ -41,6 +45,8 @@ impl Default for Draft {
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
             lists: vec![Source::Demonstration],
+            authority_certificate: None,
+            authority_key: None,
             phrases: lockgate_webfilter::phrases::Settings::default(),
             files: Files::default(),
         }

@@ -3,7 +3,7 @@
 
 use crate::config::draft::{Draft, Source};
 use crate::config::table::{Info, Section, key};
-use crate::config::{keys_listen, keys_page, keys_policy, keys_webfilter};
+use crate::config::{keys_interception, keys_listen, keys_page, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
 
 /// `[gateway]`: the process.
@@ -202,6 +202,11 @@ pub fn shown() -> Vec<Shown> {
             heading: "[webfilter]",
             about: keys_webfilter::ABOUT,
             rows: rows(&keys_webfilter::WEBFILTER),
+        },
+        Shown {
+            heading: "[tls_interception]",
+            about: keys_interception::ABOUT,
+            rows: rows(&keys_interception::INTERCEPTION),
         },
         Shown { heading: "[policy]", about: keys_policy::ABOUT, rows: rows(&keys_policy::POLICY) },
         Shown {

@@ -274,6 +274,13 @@ const KEYS: &[Key<ListenDraft>] = &[
          compared with addresses in place of a name.",
         |d, v| v.names().map(|names| d.listener.no_upstream = names.into_iter().collect()),
     ),
+    key(
+        "intercept_tls",
+        "true or false",
+        "false",
+        "Whether TLS is intercepted (http), as `[tls_interception]` says: clients need the gateway's authority for it. Where it          is not, the name that a client asks for is judged, and nothing else is seen.",
+        |d, v| v.switch().map(|switch| d.listener.intercept_tls = switch),
+    ),
     key("connect_timeout", "time", "\"30 s\"", "For the next hop to accept the connection.", |d, v| {
         v.duration().map(|time| d.listener.timeouts.connect = time)
     }),

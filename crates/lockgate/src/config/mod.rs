@@ -6,6 +6,7 @@
 mod describe;
 mod draft;
 mod keys;
+mod keys_interception;
 mod keys_listen;
 mod keys_page;
 mod keys_policy;
@@ -28,7 +29,9 @@ use crate::config::table::{Section, unknown_key};
 use lockgate_inspect::{Group, Policy};
 use lockgate_model::Limits;
 use lockgate_relay::quarantine::is_used_by;
-use lockgate_relay::settings::{DEFAULT_HTTP_ADDRESS, Intercept, Listener, NextHop, Settings, Speaks, Tls};
+use lockgate_relay::settings::{
+    Certificate, DEFAULT_HTTP_ADDRESS, Intercept, Listener, NextHop, Settings, Speaks, Switch, Tls,
+};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -149,14 +152,24 @@ impl<'a> Reading<'a> {
                 "page" => self.section(&keys_page::PAGE, value),
                 "listen" => self.each(value, "listen", Self::listener),
                 "policy" => self.policy(value),
+                "tls_interception" => self.section(&keys_interception::INTERCEPTION, value),
                 "webfilter" => self.section(&keys_webfilter::WEBFILTER, value),
                 engine @ ("antispam" | "ids") => {
                     let message = format!("[{engine}] is not there yet in this version: take it out");
                     self.problems.add(name.span(), message);
                 }
                 unknown => {
-                    let known =
-                        ["gateway", "listen", "antivirus", "webfilter", "policy", "page", "limits", "events"];
+                    let known = [
+                        "gateway",
+                        "listen",
+                        "antivirus",
+                        "webfilter",
+                        "tls_interception",
+                        "policy",
+                        "page",
+                        "limits",
+                        "events",
+                    ];
                     let message = unknown_key(unknown, "the file", known.into_iter());
                     self.problems.add(name.span(), message);
                 }
@@ -275,12 +288,22 @@ impl<'a> Reading<'a> {
 
     fn finish(mut self, file: &str) -> Result<Config, Vec<Problem>> {
         self.check_groups();
+        let pair = (self.draft.authority_certificate.take(), self.draft.authority_key.take());
+        let authority = match pair {
+            (Some(chain), Some(key)) => Some(Certificate { chain, key }),
+            (None, None) => None,
+            _ => {
+                self.problems.add(0..0, "tls_interception: certificate and key go together: set both");
+                None
+            }
+        };
         let problems = self.problems.into_sorted();
         if !problems.is_empty() {
             return Err(problems);
         }
         let mut settings = self.draft.settings;
         settings.listeners = self.listeners;
+        settings.interception.authority = authority;
         settings.quarantine_directory = self.policy.quarantine.clone();
         let groups = self.groups.into_iter().map(|(group, _)| group).chain([self.policy.finish()]);
         Ok(Config {
@@ -385,6 +408,9 @@ fn wrong_with_web(draft: &ListenDraft) -> Vec<&'static str> {
     let mut wrong = Vec::new();
     if draft.next_hop_given && draft.listener.next_hop != NextHop::Original {
         wrong.push("listen: http goes to where each request is for: take next_hop out");
+    }
+    if draft.listener.tls != Tls::Off && draft.listener.intercept_tls == Switch::On {
+        wrong.push("listen: a proxy under TLS cannot intercept the TLS within it: set tls = \"off\", or intercept_tls = false");
     }
     if matches!(draft.listener.tls, Tls::Offered | Tls::Required) {
         wrong.push("listen: http has no STARTTLS: set tls = \"implicit\" for a proxy under TLS, or \"off\"");

@@ -9,6 +9,7 @@ const ACTIVE: &[(&str, &str, &str)] = &[
     ("[[listen]]", "protocol", "\"smtp\""),
     ("[[listen]]", "address", "\"127.0.0.1:2525\""),
     ("[[listen]]", "next_hop", "\"maildir:lockgate-mail\""),
+    ("[tls_interception]", "directory", "\"lockgate-authority\""),
 ];
 
 /// Another listener of the default file, of which nothing but this needs saying.
@@ -17,6 +18,7 @@ const SECOND_LISTENER: &str = "
 [[listen]]
 protocol = \"http\"
 address = \"127.0.0.1:3128\"
+intercept_tls = true
 ";
 
 const FILE_HEAD: &str = "\

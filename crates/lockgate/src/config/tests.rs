@@ -86,6 +86,7 @@ fn the_table_says_what_the_code_does() {
     all_of(&keys::GATEWAY);
     all_of(&keys::ANTIVIRUS);
     all_of(&keys_webfilter::WEBFILTER);
+    all_of(&keys_interception::INTERCEPTION);
     all_of(&keys_page::PAGE);
     all_of(&keys::EVENTS);
     all_of(&keys::LIMITS);

@@ -15,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn flow() -> Flow {
     Flow {
+        security: lockgate_model::Security::Clear,
         id: 7,
         protocol: Protocol::Smtp,
         client: "[::ffff:192.0.2.1]:4025".parse().unwrap(),

@@ -3,11 +3,11 @@
 
 use super::asked::{Asked, Method};
 use super::bypass::{self, Invalid};
+use super::connect;
 use super::downstream::Downstream;
 use super::exchange::Exchange;
 use super::page::Page;
 use super::session::{Over, Session};
-use super::tunnel;
 use crate::events::access::Ending;
 use crate::events::record::plain;
 use lockgate_inspect::Group;
@@ -46,7 +46,7 @@ pub async fn serve(
     let page = match admit(session, &asked).await {
         Ok(guest) if asked.method == Method::Connect => {
             return match client {
-                Downstream::Http1(client) => tunnel::serve(session, &mut client.stream, asked, guest).await,
+                Downstream::Http1(client) => connect::serve(session, &mut client.stream, asked, guest).await,
                 // It has been answered before it came here.
                 Downstream::Http2(_) => Err(Over::BreakOff),
             };

@@ -6,6 +6,7 @@ use super::coding::{self, Codings};
 use super::credentials::Credentials;
 use super::page::Page;
 use super::replace;
+use super::site::Site;
 use crate::events;
 use crate::language::Language;
 use lockgate_inspect::{Inspection, Root};
@@ -41,9 +42,20 @@ pub struct Asked {
     referrer: Option<String>,
     method_name: String,
     uri: String,
-    is_default_port: bool,
+    scheme: Scheme,
     /// What the server is asked for where that is something else.
     other: Option<Url>,
+}
+
+/// Where a request goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal<'a> {
+    /// Whether it is under TLS.
+    pub scheme: Scheme,
+    /// The name or address.
+    pub host: &'a str,
+    /// The port.
+    pub port: u16,
 }
 
 /// What of the method matters here.
@@ -61,7 +73,8 @@ pub enum Method {
 
 impl Asked {
     /// Reads what is asked for; where that is nothing that can be served, the answer.
-    pub fn read(head: RequestHead) -> Result<Self, Page> {
+    pub fn read(head: RequestHead, site: Option<&Site>) -> Result<Self, Page> {
+        let scheme = if site.is_some() { Scheme::Https } else { Scheme::Http };
         let method = match head.method.as_slice() {
             b"HEAD" => Method::Head,
             b"GET" | b"OPTIONS" | b"PUT" | b"DELETE" | b"TRACE" => Method::Idempotent,
@@ -69,27 +82,40 @@ impl Asked {
             _ => Method::Other,
         };
         let (host, port, uri) = match &head.target {
+            Target::Authority { .. } if site.is_some() => {
+                return Err(Page::bad_request(400, "there is no way on from within a connection by CONNECT"));
+            }
             Target::Authority { host, port } => (host.clone(), *port, authority(host, *port).into_bytes()),
-            Target::Absolute(url) if url.scheme == Scheme::Https => {
+            Target::Absolute(url) if url.scheme == Scheme::Https && site.is_none() => {
                 return Err(Page::bad_request(501, "https goes through the proxy by CONNECT"));
             }
             Target::Absolute(url) => (url.host.clone(), url.port, url.path.clone()),
             Target::Origin(path) => {
-                let (host, port) = said_host(&head)?;
+                let (host, port) = said_host(&head, site)?;
                 (host, port, path.clone())
             }
             Target::Asterisk => {
-                let (host, port) = said_host(&head)?;
+                let (host, port) = said_host(&head, site)?;
                 (host, port, b"*".to_vec())
             }
         };
+        if let Some(site) = site
+            && (host != site.host || port != site.port || is_in_clear(&head.target))
+        {
+            // What the server has proved to be is one host; another one would be reached under its name.
+            let words = format!(
+                "the request is for {host}:{port}, and the connection for {}:{}",
+                site.host, site.port
+            );
+            return Err(Page::bad_request(421, words));
+        }
         let root = match coding::codings(&head.fields) {
             Codings::Known(root) => coding::sent_as(root, &head.fields),
             Codings::Refused(why) => return Err(Page::bad_request(415, format!("the request is {why}"))),
         };
         let text = |name| head.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
         Ok(Self {
-            is_default_port: port == Scheme::Http.port(),
+            scheme,
             method,
             version: head.version,
             expects_continue: head.expects_continue(),
@@ -109,9 +135,41 @@ impl Asked {
         })
     }
 
+    /// What a client that says no more than where it goes would say to a proxy.
+    pub fn implied(host: String, port: u16) -> Self {
+        let uri = authority(&host, port);
+        let head = RequestHead {
+            method: b"CONNECT".to_vec(),
+            target: Target::Authority { host: host.clone(), port },
+            version: Version::Http11,
+            fields: Fields::new(),
+        };
+        Self {
+            host,
+            port,
+            method: Method::Connect,
+            version: Version::Http11,
+            expects_continue: false,
+            wants_close: false,
+            root: Root::File,
+            language: Language::default(),
+            begun: Instant::now(),
+            head,
+            user_agent: None,
+            referrer: None,
+            method_name: "CONNECT".to_owned(),
+            uri,
+            scheme: Scheme::Https,
+            other: None,
+        }
+    }
+
     /// Where it goes to: the host that was asked for, unless the lists name another one.
-    pub fn server(&self) -> (&str, u16) {
-        self.other.as_ref().map_or((&self.host, self.port), |url| (&url.host, url.port))
+    pub fn goal(&self) -> Goal<'_> {
+        match &self.other {
+            None => Goal { scheme: self.scheme, host: &self.host, port: self.port },
+            Some(url) => Goal { scheme: url.scheme, host: &url.host, port: url.port },
+        }
     }
 
     /// Takes over what the lists make of its URL.
@@ -181,7 +239,7 @@ impl Asked {
 
     /// What it is asked for by.
     pub fn scheme(&self) -> &'static str {
-        if self.is_tunnel() { Scheme::Https.name() } else { Scheme::Http.name() }
+        if self.is_tunnel() { Scheme::Https.name() } else { self.scheme.name() }
     }
 
     /// Whether a tunnel is asked for.
@@ -200,9 +258,10 @@ impl Asked {
     /// Scheme, host and port, as an address begins.
     pub fn site(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        match self.is_default_port {
-            true => format!("http://{host}"),
-            false => format!("http://{host}:{}", self.port),
+        let scheme = self.scheme.name();
+        match self.port == self.scheme.port() {
+            true => format!("{scheme}://{host}"),
+            false => format!("{scheme}://{host}:{}", self.port),
         }
     }
 
@@ -273,9 +332,18 @@ pub fn lines(fields: &Fields) -> Vec<u8> {
     out
 }
 
-fn said_host(head: &RequestHead) -> Result<(String, u16), Page> {
-    let (host, port) = head.host().ok_or_else(|| Page::bad_request(400, "the request names no host"))?;
-    Ok((host, port.unwrap_or(Scheme::Http.port())))
+fn said_host(head: &RequestHead, site: Option<&Site>) -> Result<(String, u16), Page> {
+    match (head.host(), site) {
+        (Some((host, port)), None) => Ok((host, port.unwrap_or(Scheme::Http.port()))),
+        (Some((host, port)), Some(_)) => Ok((host, port.unwrap_or(Scheme::Https.port()))),
+        // HTTP/1.0 may leave it out, and there is only one that it can mean.
+        (None, Some(site)) => Ok((site.host.clone(), site.port)),
+        (None, None) => Err(Page::bad_request(400, "the request names no host")),
+    }
+}
+
+fn is_in_clear(target: &Target) -> bool {
+    matches!(target, Target::Absolute(url) if url.scheme == Scheme::Http)
 }
 
 /// Old clients say Proxy-Connection to a proxy where they mean Connection.

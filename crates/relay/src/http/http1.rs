@@ -30,6 +30,18 @@ pub struct Http1 {
     pub requests: RequestReader,
 }
 
+/// What a client speaks first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// HTTP.
+    Http,
+    /// TLS.
+    Tls,
+}
+
+/// The first byte of a TLS connection (RFC 8446 section 5.1); no method begins with it.
+const TLS_HANDSHAKE: u8 = 22;
+
 /// What was heard of the client.
 enum Heard {
     Nothing,
@@ -42,6 +54,27 @@ impl Http1 {
     /// A connection at whose front a request is awaited.
     pub fn new(stream: Stream) -> Self {
         Self { stream, requests: RequestReader::new(Disposition::Strict, Limits::default()) }
+    }
+
+    /// What the client speaks, where that is not known: who does not know of the gateway may begin with TLS. `None` if it
+    /// says nothing.
+    pub async fn begins_with(&mut self, session: &Session) -> Option<Beginning> {
+        if !session.client.is_intercepted {
+            return Some(Beginning::Http);
+        }
+        let patience = session.client.gate.settings.timeouts.command;
+        tokio::select! {
+            ready = timeout(patience, self.stream.ready(Reading::Wanted)) => ready.ok()?.ok()?,
+            () = session.shared.drain.draining() => return None,
+        }
+        with_scratch(|scratch| match self.stream.try_read(scratch).ok()? {
+            ReadOutcome::Bytes(count) => {
+                self.stream.unread(&scratch[..count]);
+                Some(if scratch[0] == TLS_HANDSHAKE { Beginning::Tls } else { Beginning::Http })
+            }
+            ReadOutcome::WouldBlock => Some(Beginning::Http),
+            ReadOutcome::End => None,
+        })
     }
 
     /// From the first request to the end, and why it came.
@@ -58,7 +91,7 @@ impl Http1 {
         let (head, framing) = self.request(session).await?;
         session.renew();
         // In boxes: what is done while a request is served takes no room between two of them.
-        match Asked::read(*head) {
+        match Asked::read(*head, session.site()) {
             Ok(asked) => {
                 let client = Downstream::Http1(self);
                 Box::pin(admission::serve(session, client, asked, framing)).await
@@ -136,7 +169,7 @@ impl Http1 {
                 let _ = timeout(patience, self.stream.flush()).await;
                 self.stream.close(LINGER).await;
             }
-            Over::BreakOff | Over::Client => self.stream.abort(),
+            Over::BreakOff | Over::Client | Over::Secured => self.stream.abort(),
         }
     }
 }

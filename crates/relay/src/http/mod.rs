@@ -10,25 +10,29 @@ mod admission;
 mod asked;
 pub(crate) mod bypass;
 mod coding;
+mod connect;
 mod content;
 mod credentials;
 mod downstream;
 mod exchange;
 mod http1;
 mod http2;
+mod intercept;
+mod opening;
 mod origin;
 pub mod page;
 mod pool;
 mod replace;
 mod session;
+mod site;
 mod tunnel;
 mod upstream;
 
 use crate::listener::Accepted;
 use crate::settings::Tls;
 use crate::shared::Shared;
-use http1::Http1;
-use session::Session;
+use http1::{Beginning, Http1};
+use session::{Over, Session};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,7 +55,21 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
     }
     let session = Box::new(Session::new(visitor, shared));
     let mut client = Box::new(Http1::new(stream));
-    let over = client.run(&session).await;
+    let mut over = match client.begins_with(&session).await {
+        Some(Beginning::Tls) => {
+            Box::pin(connect::transparent(&session, &mut client.stream)).await.err().unwrap_or(Over::Said)
+        }
+        Some(Beginning::Http) => client.run(&session).await,
+        None => Over::Said,
+    };
+    if over == Over::Secured {
+        let stream = client.stream;
+        if stream.alpn() == Some(ALPN_HTTP2) {
+            return Box::pin(http2::serve(stream, Rc::from(session))).await;
+        }
+        *client = Http1::new(stream);
+        over = client.run(&session).await;
+    }
     let patience = session.client.gate.settings.timeouts.data_block;
     session.drop_kept();
     client.end(patience, over).await;

@@ -1,19 +1,27 @@
 //! The way to the server that a request is for: [`Origin`]. Rule: never to the gateway itself, and never to what only
 //! the gateway's own machine may reach.
 
+use super::asked::{Asked, Goal};
+use super::connect;
+use super::page::{Page, Way};
 use super::session::Session;
+use super::site::Site;
 use crate::dial::{DialError, Purpose, Upstream, dial_host};
 use crate::events::access::Server;
-use crate::listener::Visitor;
 use crate::scratch::with_scratch;
 use crate::shared::Shared;
 use crate::stream::{ReadOutcome, Stream};
-use lockgate_proto::http::{Disposition, Form, Framing, Limits, RequestHead, ResponseReader, write_request};
+use lockgate_model::TransactionId;
+use lockgate_proto::http::{
+    Disposition, Form, Framing, Limits, RequestHead, ResponseReader, Scheme, write_request,
+};
 use std::net::{IpAddr, SocketAddr};
 
 /// A connection to an origin, kept while requests go to the same.
 pub struct Origin {
     upstream: Upstream,
+    scheme: Scheme,
+    host: String,
     port: u16,
     /// Reads its responses.
     pub reader: ResponseReader,
@@ -24,32 +32,60 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Connects, for requests in the clear.
-    pub async fn dial(visitor: &Visitor, shared: &Shared, host: &str, port: u16) -> Result<Self, DialError> {
-        Self::dial_for(Purpose::Requests, visitor, shared, (host, port)).await
+    /// Connects to where a request goes; `site` is the one that the client is at, if it is at one.
+    pub async fn reach(session: &Session, site: Option<&Site>, goal: &Goal<'_>) -> Result<Self, Page> {
+        match (goal.scheme, site) {
+            (Scheme::Http, _) => Self::dial(session, goal.host, goal.port).await,
+            (Scheme::Https, Some(site)) => site.dial(session, goal).await,
+            (Scheme::Https, None) => {
+                Err(Page::bad_gateway(502, "a list leads from a page in the clear to one under TLS"))
+            }
+        }
+    }
+
+    /// Connects to a host, for requests in the clear, or says what the client is to be told.
+    pub async fn dial(session: &Session, host: &str, port: u16) -> Result<Self, Page> {
+        Self::dial_for(Purpose::Requests, session, (host, port)).await
     }
 
     /// Connects, for what only the host is to read.
-    pub async fn dial_tunnel(
-        visitor: &Visitor,
-        shared: &Shared,
-        host: &str,
-        port: u16,
-    ) -> Result<Self, DialError> {
-        Self::dial_for(Purpose::Tunnel, visitor, shared, (host, port)).await
+    pub async fn dial_tunnel(session: &Session, host: &str, port: u16) -> Result<Self, Page> {
+        Self::dial_for(Purpose::Tunnel, session, (host, port)).await
     }
 
-    async fn dial_for(
-        purpose: Purpose,
-        visitor: &Visitor,
-        shared: &Shared,
-        (host, port): (&str, u16),
-    ) -> Result<Self, DialError> {
+    async fn dial_for(purpose: Purpose, session: &Session, (host, port): (&str, u16)) -> Result<Self, Page> {
+        let (visitor, shared) = (&session.client, &*session.shared);
         let client = visitor.client.ip();
         let permits = |address| permitted(address, client, shared);
-        let upstream = dial_host(visitor, shared, (host, port), purpose, permits).await?;
+        let dialled = dial_host(visitor, shared, (host, port), purpose, permits).await;
+        let upstream = dialled.map_err(|e| page(&e))?;
+        if visitor.is_intercepted && upstream.address != visitor.server {
+            // The name leads elsewhere than the client meant to go: neither may be a place that is banned.
+            let address = visitor.server;
+            let meant = Asked::implied(address.ip().to_string(), address.port());
+            let group = session.group_for(session.settled().flatten().as_deref());
+            let about = session.transaction(TransactionId(shared.next_id()), &group);
+            let inspection = connect::judged(session, &about, &group, &meant);
+            if inspection.is_refused() {
+                return Err(Page::blocked(inspection.judgement(), Way::ToServer));
+            }
+        }
         let reader = ResponseReader::new(Disposition::Strict, Limits::default());
-        Ok(Self { upstream, port, reader, is_used: false, is_pinned: false })
+        Ok(Self {
+            upstream,
+            scheme: Scheme::Http,
+            host: host.to_owned(),
+            port,
+            reader,
+            is_used: false,
+            is_pinned: false,
+        })
+    }
+
+    /// By TLS it has proved to be this host, by whatever name or address it was connected to.
+    pub fn stands_for(&mut self, host: &str) {
+        self.scheme = Scheme::Https;
+        host.clone_into(&mut self.host);
     }
 
     /// Whether it is a proxy behind this one that answers.
@@ -75,9 +111,9 @@ impl Origin {
         &mut self.upstream.stream
     }
 
-    /// The connection and the port that it leads to, for another protocol than HTTP/1.
-    pub fn into_parts(self) -> (Upstream, u16) {
-        (self.upstream, self.port)
+    /// The connection, and the host and port that it leads to, for another protocol than HTTP/1.
+    pub fn into_parts(self) -> (Upstream, String, u16) {
+        (self.upstream, self.host, self.port)
     }
 
     /// Where it leads, for the access log.
@@ -88,7 +124,7 @@ impl Origin {
 
     /// The host that it leads to.
     pub fn host(&self) -> &str {
-        &self.upstream.host
+        &self.host
     }
 
     /// The port.
@@ -96,9 +132,14 @@ impl Origin {
         self.port
     }
 
-    /// Whether it leads to this host.
-    pub fn leads_to(&self, host: &str, port: u16) -> bool {
-        self.upstream.host.eq_ignore_ascii_case(host) && self.port == port
+    /// Whether it is under TLS, and leads where a request goes.
+    pub fn leads_to(&self, goal: &Goal<'_>) -> bool {
+        self.scheme == goal.scheme && self.host.eq_ignore_ascii_case(goal.host) && self.port == goal.port
+    }
+
+    /// Whether it is under TLS.
+    pub fn is_secure(&self) -> bool {
+        self.scheme == Scheme::Https
     }
 
     /// From now on it is one client's alone: the server knows it by the connection (NTLM, Negotiate).
@@ -126,6 +167,18 @@ impl Origin {
         let may_go =
             self.leads_to_parent() || permitted(address, client.client.ip(), &session.shared).is_ok();
         may_go && (!client.is_intercepted || client.server == address)
+    }
+}
+
+/// Why there is no connection, for people.
+fn page(error: &DialError) -> Page {
+    match error {
+        DialError::Nowhere(why) => Page::forbidden(*why),
+        DialError::Name(e) => Page::bad_gateway(502, format!("the server's name cannot be resolved: {e}")),
+        DialError::Refused(e) => Page::bad_gateway(502, format!("the server cannot be reached: {e}")),
+        DialError::Parent(e) => Page::bad_gateway(502, e.to_string()),
+        DialError::Timeout => Page::bad_gateway(504, "the server does not take the connection in time"),
+        DialError::Busy => Page::bad_gateway(503, "too many connections to this server"),
     }
 }
 

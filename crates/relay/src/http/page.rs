@@ -110,6 +110,11 @@ impl Page {
         Self { status, subject, reasons, field: None }
     }
 
+    /// The server under TLS is not who it should be, or nobody knows who it is.
+    pub fn distrusted(why: impl Into<String>) -> Self {
+        Self::new(502, Subject::Distrusted, vec![Why::Words(why.into())])
+    }
+
     /// Its status.
     pub fn status(&self) -> u16 {
         self.status
@@ -279,6 +284,7 @@ fn reason_phrase(status: u16) -> &'static str {
         408 => "Request Timeout",
         414 => "URI Too Long",
         415 => "Unsupported Media Type",
+        421 => "Misdirected Request",
         431 => "Request Header Fields Too Large",
         501 => "Not Implemented",
         502 => "Bad Gateway",
@@ -335,7 +341,7 @@ mod tests {
             "Demo.Virus in part a.zip/&lt;script&gt;\u{fffd}\u{fffd}{{id}}",
             "http://a.example/&quot;&gt;&lt;b&gt;{{hostname}}",
             "<strong class=\"id\">0000000000007</strong>",
-            "Lockgate at gate.example",
+            "Lockgate · gate.example",
             "<h1>Page blocked</h1>",
         ] {
             assert!(body.contains(words), "{words}: {body}");

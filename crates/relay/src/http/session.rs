@@ -2,20 +2,22 @@
 //! next, but a connection to the server and what the engines know of the flow.
 
 use super::admission::Guest;
-use super::asked::{Asked, Method};
+use super::asked::{Asked, Goal, Method};
 use super::http2::Streams;
 use super::origin::Origin;
 use super::page::About;
 use super::pool;
+use super::site::Site;
 use crate::drain::Phase;
-use crate::events::Visit;
 use crate::events::access::{Ending, Server};
+use crate::events::{self, Passage, Visit};
 use crate::listener::Visitor;
 use crate::settings::Intercept;
 use crate::shared::Shared;
 use lockgate_inspect::{Group, HoldPlan, Inspection, Root, Session as InspectSession};
-use lockgate_model::{Flow, Pool, Protocol, Rewriter, Transaction, TransactionId};
-use std::cell::{Ref, RefCell};
+use lockgate_model::{Direction, Flow, Pool, Protocol, Rewriter, Security, Transaction, TransactionId};
+use lockgate_proto::http::Scheme;
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
@@ -32,8 +34,14 @@ pub struct Session {
     kept: RefCell<VecDeque<Box<Origin>>>,
     /// The connection by which exchanges go beside one another, where the server speaks HTTP/2.
     streams: RefCell<Option<Rc<Streams>>>,
+    /// A connection to the site that was made before there was a request for it.
+    ahead: RefCell<Option<Box<Origin>>>,
     /// The engines' state for the connection.
     inspect: RefCell<InspectSession>,
+    /// What the client's side is under.
+    security: Cell<Security>,
+    /// The one site that requests go to, where TLS is intercepted.
+    site: OnceCell<Site>,
     /// Who all requests of the connection are from, where that is settled: a client that is intercepted, or what comes out of
     /// its tunnel, is not asked again.
     settled: RefCell<Option<Option<Arc<str>>>>,
@@ -75,22 +83,58 @@ pub enum Over {
     Client,
     /// The response under way is broken off, and the client must know that it is.
     BreakOff,
+    /// In clear: TLS has begun, and the connection goes on within it.
+    Secured,
 }
 
 impl Session {
     /// A client, let in.
     pub fn new(client: Visitor, shared: Arc<Shared>) -> Self {
-        let inspect = RefCell::new(open_inspection(&client, &shared));
+        let security = Security::Clear;
+        let inspect = RefCell::new(open_inspection(&client, &shared, security));
         let settled = RefCell::new(client.is_intercepted.then_some(None));
-        Self { shared, client, kept: RefCell::default(), streams: RefCell::default(), inspect, settled }
+        Self {
+            shared,
+            client,
+            kept: RefCell::default(),
+            streams: RefCell::default(),
+            ahead: RefCell::default(),
+            inspect,
+            security: Cell::new(security),
+            site: OnceCell::new(),
+            settled,
+        }
     }
 
     /// The next exchange begins, with what is loaded now.
     pub fn renew(&self) {
         let is_current = Arc::ptr_eq(self.inspect.borrow().generation(), &self.shared.generation.load());
         if !is_current {
-            *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared);
+            *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared, self.security.get());
         }
+    }
+
+    /// From here on the client is under TLS, or wants to be.
+    pub fn secure(&self) {
+        self.security.set(Security::Tls);
+        *self.inspect.borrow_mut() = open_inspection(&self.client, &self.shared, Security::Tls);
+    }
+
+    /// From here on all requests go to one site.
+    pub fn enter(&self, site: Site) {
+        // A connection is entered once: within it there is no CONNECT.
+        let _ = self.site.set(site);
+    }
+
+    /// The one site that requests go to, where TLS is intercepted.
+    pub fn site(&self) -> Option<&Site> {
+        self.site.get()
+    }
+
+    /// Writes down what became of TLS that came.
+    pub fn note_tls(&self, host: &str, port: u16, passage: Passage, why: &str) {
+        let tls = events::Tls { host, port, passage, why };
+        self.shared.events.load().tls(&self.flow(), &tls);
     }
 
     /// The group that judges what a user does, or who is not known.
@@ -141,8 +185,12 @@ impl Session {
 
     /// Writes a line of the access log.
     pub fn visit(&self, asked: &Asked, guest: Option<&Guest>, end: &VisitEnd<'_>) {
+        let events = self.shared.events.load();
+        if !events.has_access_log() {
+            return;
+        }
         let (address, user) = (asked.address(), guest.and_then(|guest| guest.user.as_deref()));
-        self.shared.events.load().visit(&Visit {
+        events.visit(&Visit {
             took: asked.begun.elapsed(),
             client: self.client.client.ip(),
             ending: end.ending,
@@ -154,6 +202,18 @@ impl Session {
             server: end.server,
             content_type: end.content_type,
         });
+    }
+
+    /// A transaction towards a server, that is to bear this name.
+    pub fn transaction(&self, id: TransactionId, group: &Group) -> Transaction {
+        Transaction {
+            id,
+            direction: Direction::ToServer,
+            group: group.name.clone(),
+            sender: None,
+            recipients: Vec::new(),
+            name: None,
+        }
     }
 
     /// A transaction begins.
@@ -178,25 +238,27 @@ impl Session {
 
     /// Takes a connection to the host that was kept for this client, or for anybody. What may not be sent twice goes by
     /// none that others use, since the server may be about to close it.
-    pub fn take_kept(&self, host: &str, port: u16, repeats: Repeats) -> Option<Box<Origin>> {
+    pub fn take_kept(&self, goal: &Goal<'_>, repeats: Repeats) -> Option<Box<Origin>> {
         let mut kept = self.kept.borrow_mut();
         let fits = |origin: &Origin| repeats == Repeats::Yes || origin.is_pinned();
-        let own = kept.iter().rposition(|origin| origin.leads_to(host, port) && fits(origin));
+        let own = kept.iter().rposition(|origin| origin.leads_to(goal) && fits(origin));
         if let Some(mut origin) = own.and_then(|at| kept.remove(at)) {
             // One that is this client's and was closed is not looked for elsewhere: nobody else has it.
             origin.is_used &= repeats == Repeats::Yes;
             return origin.is_at_rest().then_some(origin);
         }
-        if repeats == Repeats::No || self.has_own_connections() {
+        if repeats == Repeats::No || self.has_own_connections() || goal.scheme == Scheme::Https {
             return None;
         }
-        pool::take(&self.client.gate, host, port, |origin| origin.is_at_rest() && origin.is_for(self))
+        pool::take(&self.client.gate, goal.host, goal.port, |origin| {
+            origin.is_at_rest() && origin.is_for(self)
+        })
     }
 
     /// Keeps a connection for the next request.
     pub fn keep(&self, origin: Box<Origin>) {
         let settings = self.shared.settings.load();
-        if origin.is_pinned() || self.has_own_connections() {
+        if origin.is_pinned() || origin.is_secure() || self.has_own_connections() {
             let mut kept = self.kept.borrow_mut();
             if kept.len() >= KEPT_MAX {
                 kept.pop_front();
@@ -218,8 +280,19 @@ impl Session {
     }
 
     /// The connection that is shared by requests to the host, as long as it lasts.
-    pub fn streams(&self, host: &str, port: u16) -> Option<Rc<Streams>> {
-        self.streams.borrow().as_ref().filter(|streams| streams.is_fit_for(host, port)).map(Rc::clone)
+    pub fn streams(&self, goal: &Goal<'_>) -> Option<Rc<Streams>> {
+        self.streams.borrow().as_ref().filter(|streams| streams.is_fit_for(goal)).map(Rc::clone)
+    }
+
+    /// Keeps a connection that nothing went by yet.
+    pub fn keep_ahead(&self, origin: Origin) {
+        self.ahead.replace(Some(Box::new(origin)));
+    }
+
+    /// Takes it, if it leads there and is still open.
+    pub fn take_ahead(&self, goal: &Goal<'_>) -> Option<Origin> {
+        let mut origin = self.ahead.take().filter(|origin| origin.leads_to(goal))?;
+        origin.is_at_rest().then_some(*origin)
     }
 
     /// Shares a connection with the requests to come.
@@ -233,8 +306,8 @@ impl Session {
     }
 }
 
-fn open_inspection(client: &Visitor, shared: &Shared) -> InspectSession {
-    client.open_inspection(Protocol::Http, client.client, shared)
+fn open_inspection(client: &Visitor, shared: &Shared, security: Security) -> InspectSession {
+    client.open_secure_inspection(Protocol::Http, security, client.client, shared)
 }
 
 /// The client's connection broke.

@@ -1,90 +1,24 @@
-//! What follows a CONNECT: bytes both ways, untouched. Rule: whom it leads to is judged before the first of them.
+//! A connection that is not looked into: bytes both ways, untouched. Rule: whoever comes here was judged before.
 
-use super::admission::Guest;
-use super::asked::Asked;
 use super::origin::Origin;
-use super::page::{Page, Way};
-use super::session::{Over, Session, VisitEnd, client_gone};
-use crate::dial::DialError;
-use crate::events::access::Ending;
-use crate::events::{Action, Record};
+use super::session::Session;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading, Stream};
-use lockgate_inspect::{HoldPlan, Inspection, Progress, Root};
-use lockgate_model::{Direction, Transaction, TransactionId};
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Bytes that may wait for one side before the other is not read any more.
 const PENDING_BYTES_MAX: usize = 64 << 10;
 
-/// Leads the client to where it wants to go, if it may.
-pub async fn serve(session: &Session, client: &mut Stream, asked: Asked, guest: Guest) -> Result<(), Over> {
-    let group = Arc::clone(&guest.group);
-    session.settle(guest.user.clone());
-    let about = Transaction {
-        id: TransactionId(session.shared.next_id()),
-        direction: Direction::ToServer,
-        group: group.name.clone(),
-        sender: None,
-        recipients: Vec::new(),
-        name: None,
-    };
-    let plan = HoldPlan::Head { hold_bytes: 0 };
-    let mut inspection = session.begin(&about, group, Root::File, plan);
-    asked.tell(&mut inspection);
-    while inspection.finish() == Progress::Busy {}
-    let page = match open(session, &asked, &inspection).await {
-        Ok(origin) => {
-            let server = Some(origin.server());
-            let bytes = carry(session, client, origin).await;
-            note(session, (&asked, &guest), &about, &inspection, Action::Forwarded, (Some(200), bytes, ""));
-            let end = VisitEnd { ending: Ending::Tunnelled, status: 200, bytes, server, content_type: None };
-            session.visit(&asked, Some(&guest), &end);
-            return Err(Over::Said);
-        }
-        Err(page) => page,
-    };
-    let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
-    let said = format!("{} {}", page.status(), page.why());
-    note(session, (&asked, &guest), &about, &inspection, action, (Some(page.status()), 0, &said));
-    let page_about = session.about(Some(&asked), about.id);
-    let written = client.write(&page.bytes(&page_about));
-    let ending = if action == Action::Refused { Ending::Denied } else { Ending::Failed };
-    let bytes = page.response(&page_about).1.len() as u64;
-    session.visit(&asked, Some(&guest), &page.visit(bytes, ending));
-    written.map_err(client_gone)?;
-    Err(Over::Said)
-}
-
-/// Judges, dials, and says that the way is open.
-async fn open(session: &Session, asked: &Asked, inspection: &Inspection) -> Result<Box<Origin>, Page> {
-    if inspection.is_refused() {
-        return Err(Page::blocked(inspection.judgement(), Way::ToServer));
-    }
-    if !session.client.gate.settings.connect_ports.contains(&asked.port) {
-        return Err(Page::forbidden(format!("CONNECT to port {} is not allowed", asked.port)));
-    }
-    let (client, shared) = (&session.client, &session.shared);
-    let dialled = Origin::dial_tunnel(client, shared, &asked.host, asked.port).await;
-    let origin = dialled.map_err(|e| match e {
-        DialError::Nowhere(why) => Page::forbidden(why),
-        DialError::Timeout => Page::bad_gateway(504, "the server does not take the connection in time"),
-        e => Page::bad_gateway(502, format!("the server cannot be reached: {e}")),
-    })?;
-    Ok(Box::new(origin))
-}
-
 /// Copies both ways until both have ended, or nothing has moved for too long; says how many bytes went to the client.
-async fn carry(session: &Session, client: &mut Stream, mut origin: Box<Origin>) -> u64 {
-    // In front of it stands Via for no one: a 2xx to CONNECT has no content and opens the way (RFC 9110 section 9.3.6).
-    if client.write(b"HTTP/1.1 200 Connection established\r\n\r\n").is_err() {
-        return 0;
-    }
+/// `begun` is what was read of it before.
+pub async fn carry(session: &Session, client: &mut Stream, mut origin: Origin, begun: &[u8]) -> u64 {
     let patience = session.client.gate.settings.timeouts.command;
     let (mut up, mut down) = (OneWay::default(), OneWay::default());
+    if origin.stream().write(begun).is_err() {
+        return 0;
+    }
     // However it ended: both sides are left, and what is still to be written to the client is.
     let _ = relay(client, origin.stream(), &mut up, &mut down, patience).await;
     down.bytes
@@ -150,25 +84,4 @@ fn step(from: &mut Stream, to: &mut Stream, way: &mut OneWay) -> io::Result<bool
             Ok(true)
         }
     })
-}
-
-fn note(
-    session: &Session,
-    (asked, guest): (&Asked, &Guest),
-    about: &Transaction,
-    inspection: &Inspection,
-    action: Action,
-    (status, bytes, reply): (Option<u16>, u64, &str),
-) {
-    session.shared.events.load().verdict(&Record {
-        flow: &session.flow(),
-        about,
-        mail: Default::default(),
-        http: Some(asked.noted(guest, status, None)),
-        judgement: inspection.judgement(),
-        action,
-        reply,
-        wire_bytes: bytes,
-        released_bytes: bytes,
-    });
 }

@@ -87,6 +87,12 @@ impl Samples {
         line(
             "head -c 400000 /dev/zero | bzip2 -c > zeros.bz2; head -c 400000 /dev/zero | gzip -c > zeros.gz",
         );
+        line(
+            "for q in 0 5 9 11; do brotli -q $q -c in/text.txt > text$q.br; brotli -q $q -w 10 -c in/deep/er/noise.bin > noise$q.br; done",
+        );
+        line(
+            "brotli -c in/empty > empty.br; cat text5.br text9.br > two.br; head -c 400000 /dev/zero | brotli -c > zeros.br",
+        );
         line("zip -qr deflate.zip in; zip -q0r stored.zip in; zip -qr - in < /dev/null > stream.zip");
         line(
             "zip -q -P secret encrypted.zip in/text.txt; zip -q -Z bzip2 bzip2.zip in/text.txt; zip -qr nested.zip *.zip *.gz",
@@ -114,15 +120,19 @@ impl Samples {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
-    for (target, end) in [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar")] {
+    for (target, end) in
+        [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar"), ("brotli", ".br")]
+    {
         for (name, bytes) in samples.ending(end) {
             corpus.put_cut(target, name, bytes);
             let (half, _) = bytes.split_at(bytes.len() * 2 / 3);
             corpus.put_cut(target, &format!("{name}.truncated"), half);
             for at in [3, bytes.len() / 3, bytes.len() / 2, bytes.len() - bytes.len().min(30)] {
                 let mut damaged = bytes.to_vec();
-                damaged[at] ^= 0x55;
-                corpus.put_cut(target, &format!("{name}.damaged{at}"), &damaged);
+                if let Some(byte) = damaged.get_mut(at) {
+                    *byte ^= 0x55;
+                    corpus.put_cut(target, &format!("{name}.damaged{at}"), &damaged);
+                }
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Why an exchange comes to no good end: [`Fault`]. Rule: each says who is to blame, and what the client is told.
 
 use super::Exchange;
-use crate::dial::DialError;
 use crate::events::Action;
 use crate::http::bypass;
 use crate::http::page::{Page, Way};
@@ -88,14 +87,8 @@ pub fn origin_fault(is_used: bool, error: &io::Error) -> Fault {
     if is_used { Fault::Stale } else { gateway(502, &format!("the connection to the server broke: {error}")) }
 }
 
-/// There is no connection to the server.
-pub fn dial_fault(error: &DialError) -> Fault {
-    match error {
-        DialError::Nowhere(why) => Fault::Answer(Box::new(Page::forbidden(*why)), Action::Refused),
-        DialError::Name(e) => gateway(502, &format!("the server's name cannot be resolved: {e}")),
-        DialError::Refused(e) => gateway(502, &format!("the server cannot be reached: {e}")),
-        DialError::Parent(e) => gateway(502, &e.to_string()),
-        DialError::Timeout => gateway(504, "the server does not take the connection in time"),
-        DialError::Busy => gateway(503, "too many connections to this server"),
-    }
+/// There is no connection to the server, for a reason that the page says.
+pub fn no_way(page: Page) -> Fault {
+    let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
+    Fault::Answer(Box::new(page), action)
 }

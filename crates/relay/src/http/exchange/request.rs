@@ -1,7 +1,7 @@
 //! What the client sends, on its way to the server. Rule: a server hears of a request when something of it was let go, and
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
-use super::fault::{Fault, client_gone, dial_fault, origin_fault};
+use super::fault::{Fault, client_gone, no_way, origin_fault};
 use super::{Exchange, Upstream};
 use crate::http::ALPN_HTTP2;
 use crate::http::content::Outcome;
@@ -9,6 +9,7 @@ use crate::http::http2::Streams;
 use crate::http::origin::Origin;
 use crate::http::page::Way;
 use crate::http::session::Repeats;
+use crate::http::site::Site;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_proto::http::{Frame, Scheme};
@@ -35,15 +36,15 @@ impl Exchange<'_> {
 
     /// By a connection that there is, or a new one.
     async fn way(&self) -> Result<Upstream, Fault> {
-        let (host, port) = self.asked.server();
+        let goal = self.asked.goal();
         // Where the server has just left it, nothing was said yet.
-        if let Some(streams) = self.session.streams(host, port)
+        if let Some(streams) = self.session.streams(&goal)
             && let Ok(stream) = self.stream(&streams).await
         {
             return Ok(stream);
         }
         let repeats = if self.is_repeatable { Repeats::Yes } else { Repeats::No };
-        match self.session.take_kept(host, port, repeats) {
+        match self.session.take_kept(&goal, repeats) {
             Some(origin) => Ok(Upstream::Http1(origin)),
             None => self.dial().await,
         }
@@ -67,14 +68,17 @@ impl Exchange<'_> {
     }
 
     async fn dial(&self) -> Result<Upstream, Fault> {
-        let (client, shared) = (&self.session.client, &self.session.shared);
-        let (host, port) = self.asked.server();
-        let dialled = Origin::dial(client, shared, host, port).await;
-        let mut origin = dialled.map_err(|e| dial_fault(&e))?;
+        let ahead = self.session.take_ahead(&self.asked.goal());
+        let dialled = match (ahead, self.session.site()) {
+            (Some(origin), _) => Ok(origin),
+            (None, Some(Site { fault: Some(page), .. })) => Err(page.clone()),
+            (None, site) => Origin::reach(self.session, site, &self.asked.goal()).await,
+        };
+        let mut origin = dialled.map_err(no_way)?;
         if origin.stream().alpn() != Some(ALPN_HTTP2) {
             return Ok(Upstream::Http1(Box::new(origin)));
         }
-        let patience = client.gate.settings.timeouts.handshake;
+        let patience = self.session.client.gate.settings.timeouts.handshake;
         let streams = Streams::open(origin, patience).await.map_err(|e| origin_fault(false, &e))?;
         let streams = Rc::new(streams);
         self.session.share(Rc::clone(&streams));

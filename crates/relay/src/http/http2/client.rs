@@ -108,7 +108,7 @@ async fn serve_one(
     let patience = session.client.gate.settings.timeouts.data_block;
     match over {
         Ok(()) | Err(Over::Said) => client.finish(patience).await.map_err(client_gone),
-        Err(Over::BreakOff) => {
+        Err(Over::BreakOff | Over::Secured) => {
             client.reset(Reason::INTERNAL_ERROR);
             Ok(())
         }
@@ -122,7 +122,7 @@ async fn serve_one(
 impl Http2 {
     async fn exchange(&mut self, session: &Session, head: RequestHead, framing: Framing) -> Result<(), Over> {
         session.renew();
-        match Asked::read(head) {
+        match Asked::read(head, session.site()) {
             Ok(asked) if asked.method == Method::Connect => {
                 self.refuse(session, &Page::bad_request(501, "CONNECT goes by HTTP/1.1"))
             }

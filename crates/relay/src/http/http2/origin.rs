@@ -6,6 +6,7 @@ use super::super::origin::Origin;
 use super::flow::{Incoming, Outgoing, broken};
 use super::{heads, limits};
 use crate::events::access::Server;
+use crate::http::asked::Goal;
 use crate::stream::{ReadOutcome, Reading};
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
@@ -39,8 +40,8 @@ impl Streams {
     /// Begins on a connection, within the time given.
     pub async fn open(origin: Origin, patience: Duration) -> io::Result<Self> {
         let server = origin.server();
-        let (dialled, port) = origin.into_parts();
-        let (stream, host, place) = dialled.into_parts();
+        let (dialled, host, port) = origin.into_parts();
+        let (stream, _, place) = dialled.into_parts();
         let handshake = limits::client().handshake(stream);
         let (requests, connection) = timeout(patience, handshake).await?.map_err(broken)?;
         let driver = spawn_local(async move {
@@ -54,8 +55,9 @@ impl Streams {
     }
 
     /// Whether another request to the host may go by it.
-    pub fn is_fit_for(&self, host: &str, port: u16) -> bool {
-        self.host == host && self.port == port && !self.driver.is_finished()
+    pub fn is_fit_for(&self, goal: &Goal<'_>) -> bool {
+        let leads_there = goal.scheme == Scheme::Https && self.host == goal.host && self.port == goal.port;
+        leads_there && !self.driver.is_finished()
     }
 
     /// A way for one request; one that may be repeated is let go by [`Http2Origin::is_used`].

@@ -20,6 +20,8 @@ pub enum Subject {
     BadRequest,
     /// The server gave no answer that can be passed on.
     BadGateway,
+    /// The server is not who it should be.
+    Distrusted,
     /// Nobody knows who asks.
     Unknown,
     /// The link past a page is not taken.
@@ -31,7 +33,7 @@ pub enum Subject {
 impl Subject {
     /// All of them.
     #[cfg(test)]
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Unwanted,
         Self::RequestBlocked,
         Self::ResponseBlocked,
@@ -39,6 +41,7 @@ impl Subject {
         Self::Forbidden,
         Self::BadRequest,
         Self::BadGateway,
+        Self::Distrusted,
         Self::Unknown,
         Self::LinkOver,
         Self::GoOn,
@@ -59,6 +62,8 @@ impl Subject {
             (Self::BadRequest, German) => "Anfrage abgelehnt",
             (Self::BadGateway, English) => "No answer from the server",
             (Self::BadGateway, German) => "Keine Antwort vom Server",
+            (Self::Distrusted, English) => "Server not trusted",
+            (Self::Distrusted, German) => "Server nicht vertrauenswürdig",
             (Self::Unknown, English) => "Who are you?",
             (Self::Unknown, German) => "Anmeldung erforderlich",
             (Self::LinkOver, English) => "This link is no longer valid",
@@ -94,6 +99,12 @@ impl Subject {
             }
             (Self::BadGateway, German) => {
                 "Der angefragte Server gab keine Antwort, die weitergegeben werden kann."
+            }
+            (Self::Distrusted, English) => {
+                "The server could not prove that it is the one that was asked for, so nothing was sent to it."
+            }
+            (Self::Distrusted, German) => {
+                "Der Server konnte nicht beweisen, dass er der angefragte ist; ihm wurde nichts gesendet."
             }
             (Self::Unknown, English) => {
                 "Only those are let through who give a name and password that are known."

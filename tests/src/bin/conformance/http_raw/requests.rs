@@ -132,7 +132,7 @@ fn directly(make: Make, cases: &[Vec<u8>]) -> Vec<Reading> {
         let methods: Vec<&str> = methods.iter().map(String::as_str).collect();
         let responses = message::responses(&received, &methods).unwrap_or_default();
         let mut seen = server.recorder.take();
-        seen.retain(|seen| seen.method != "GET" || seen.target != same);
+        seen.retain(|seen| seen.is_whole && (seen.method != "GET" || seen.target != same));
         Reading {
             seen: anonymous(seen, &origin),
             statuses: responses.iter().map(|r| r.status).collect(),
