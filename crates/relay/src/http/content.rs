@@ -1,6 +1,7 @@
 //! One message on its way through the inspection: [`Content`]. Rule: its head leaves with the first content that is let
 //! go, and its end only when all of it was.
 
+use super::range::Window;
 use crate::paced;
 use lockgate_inspect::{Inspection, Progress, Released};
 use lockgate_proto::http::Framing;
@@ -41,6 +42,8 @@ pub struct Content<H> {
     /// … and when the one that is held now leaves.
     tail_due: Option<Instant>,
     ending: Ending,
+    /// What of it leaves, where that is not all.
+    window: Option<Window>,
 }
 
 /// What becomes of content that was held whole and may leave.
@@ -112,6 +115,7 @@ impl<H> Content<H> {
             tail_time: None,
             tail_due: None,
             ending: Ending::LetGo,
+            window: None,
         }
     }
 
@@ -173,19 +177,38 @@ impl<H> Content<H> {
         self.inspect(content, out)
     }
 
+    /// The same, of which only a part leaves.
+    pub fn through(self, window: Option<Window>) -> Self {
+        Self { window, ..self }
+    }
+
     /// When the tail that is held now has been held for its time.
     pub fn tail_due(&self) -> Option<Instant> {
         self.tail_due.filter(|_| !self.is_busy())
     }
 
     /// Lets the tail go, if it is time.
-    pub fn pass_tail(&mut self, now: Instant, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<()> {
+    pub fn pass_tail(
+        &mut self,
+        now: Instant,
+        out: Option<&mut impl Outlet<Head = H>>,
+    ) -> io::Result<Outcome> {
         if self.tail_due().is_none_or(|due| now < due) {
-            return Ok(());
+            return Ok(Outcome::More);
         }
-        self.tail_due = None;
-        let released = self.inspection.release_tail();
-        if released.is_empty() { Ok(()) } else { self.let_go(released, Last::No, out) }
+        // What was too little to tell its type by has not been looked at by any engine yet.
+        self.progress = self.inspection.settle();
+        if self.inspection.is_refused() {
+            return Ok(self.refuse());
+        }
+        if !self.is_busy() {
+            self.tail_due = None;
+            let released = self.inspection.release_tail();
+            if !released.is_empty() {
+                self.let_go(released, Last::No, out)?;
+            }
+        }
+        Ok(Outcome::More)
     }
 
     /// It has ended.
@@ -299,6 +322,13 @@ impl<H> Content<H> {
         last: Last,
         out: Option<&mut impl Outlet<Head = H>>,
     ) -> io::Result<()> {
+        let released = match &mut self.window {
+            None => released,
+            Some(window) => window.pass(released, last == Last::Yes),
+        };
+        if released.is_empty() && last == Last::No {
+            return Ok(());
+        }
         match out {
             Some(out) => self.write(&released, last, out),
             None => {
