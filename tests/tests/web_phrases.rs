@@ -7,12 +7,12 @@ use lockgate_tests::{Gateway, curl};
 const WEIGHTED: &str = "#listcategory: \"Games\"\n< dice ><40>\n<card table><30>\n<school><-40>\n";
 const LISTS: &str = "[webfilter]\nlists = [\"DIRECTORY/lists\"]\n";
 
-fn gateway(sections: &str) -> Gateway {
-    Gateway::http_prepared("", &format!("{sections}\n{LISTS}"), |directory| {
+fn gateway(listener_lines: &str) -> Gateway {
+    Gateway::http_prepared(listener_lines, LISTS, |directory| {
         directory.write("lists/weightedphraselist", WEIGHTED);
         directory.write("lists/bannedphraselist", "<forbidden>,<words>\n");
         directory.write("lists/exceptionphraselist", "<about safety>\n");
-        directory.write("lists/exceptionurllist", "127.0.0.1/plain/excepted.html\n");
+        directory.write("lists/exceptionurllist", "127.0.0.1/excepted.html\n");
     })
 }
 
@@ -49,7 +49,7 @@ fn pages_are_judged_by_their_phrases() {
 #[test]
 fn a_page_that_streams_is_cut_off() {
     let nginx = Nginx::start();
-    let gateway = gateway("[limits]\nhold_bytes = \"4 KiB\"\n");
+    let gateway = gateway("hold_bytes = \"4 KiB\"\n");
     let page = ["<p>dice, a card table</p>", &"<p>quiet</p>\n".repeat(40_000)].concat();
     let url = nginx.put("long.html", page.as_bytes());
     let fetched = curl::through(gateway.address, &[&url]);
