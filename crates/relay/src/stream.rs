@@ -198,6 +198,17 @@ impl Stream {
         self.send_pending()
     }
 
+    /// Writes content in the form that a protocol gives it, slice by slice.
+    pub fn write_formed(
+        &mut self,
+        content: &Released<'_>,
+        form: &mut dyn FnMut(&[u8], &mut Vec<u8>),
+    ) -> io::Result<()> {
+        let mut out = Vec::with_capacity(content.bytes() + 16);
+        content.slices().for_each(|slice| form(slice, &mut out));
+        self.write(&out)
+    }
+
     /// Short pieces are copied together: a mail of dots is not to cost a system call for each.
     fn write_piece(&mut self, piece: &[u8]) -> io::Result<()> {
         if piece.len() < GATHERED_BYTES_MAX { self.queue(piece) } else { self.write(piece) }

@@ -26,6 +26,7 @@ mod replace;
 mod session;
 mod site;
 mod tunnel;
+mod upgraded;
 mod upstream;
 
 use crate::listener::{Accepted, Visitor};

@@ -273,9 +273,9 @@ impl Session {
         }
     }
 
-    /// Whether servers take its connections for the client's own: they come from its address.
+    /// Whether its connections to servers are for nobody else: they come from the client's address, or are under TLS.
     fn has_own_connections(&self) -> bool {
-        self.client.gate.settings.intercept == Intercept::Tproxy
+        self.client.gate.settings.intercept == Intercept::Tproxy || self.site().is_some()
     }
 
     /// Closes what was kept for this client.
