@@ -7,6 +7,7 @@ use super::intercept::{self, Course, Wish};
 use super::opening::{self, Opening, Said};
 use super::origin::Origin;
 use super::page::{Page, Way};
+use super::replace::Changes;
 use super::session::{Over, Session, VisitEnd, client_gone};
 use super::tunnel;
 use crate::events::access::{Ending, Server};
@@ -81,10 +82,18 @@ struct Asking<'s> {
 }
 
 impl<'s> Asking<'s> {
-    fn judge(session: &'s Session, asked: Asked, guest: Guest) -> Self {
+    fn judge(session: &'s Session, mut asked: Asked, guest: Guest) -> Self {
         let about = session.transaction(TransactionId(session.shared.next_id()), &guest.group);
         let inspection = judged(session, &about, &guest.group, &asked);
+        let changes = Changes::of(session.rewriter(&guest.group), &asked, session.client.client.ip());
+        asked.change(&changes.request);
         Self { session, asked, guest, about, inspection }
+    }
+
+    /// To the host that was asked for, unless the lists name another one.
+    async fn dial(&self) -> Result<Origin, Page> {
+        let goal = self.asked.goal();
+        Origin::dial_tunnel(self.session, goal.host, goal.port).await
     }
 
     /// What TLS is intercepted with, or why it is not.
@@ -119,7 +128,7 @@ impl<'s> Asking<'s> {
             let page = Page::blocked(self.inspection.judgement(), Way::ToServer);
             return self.answer(client, &page);
         }
-        let mut origin = match Origin::dial_tunnel(self.session, &self.asked.host, self.asked.port).await {
+        let mut origin = match self.dial().await {
             Ok(origin) => origin,
             Err(page) => return self.answer(client, &page),
         };
@@ -147,7 +156,7 @@ impl<'s> Asking<'s> {
             intercept::refuse(client)?;
             return Err(Over::Said);
         }
-        match Origin::dial_tunnel(self.session, &self.asked.host, self.asked.port).await {
+        match self.dial().await {
             Ok(origin) => self.carry(client, opening, origin, why).await,
             Err(page) => {
                 let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
