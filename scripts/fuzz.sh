@@ -38,7 +38,8 @@ sources() {
     smtp_reply) echo $proto/smtp/reply.rs $proto/smtp/capabilities.rs ;;
     pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
     proxy_protocol) echo $proto/proxy_protocol.rs ;;
-    http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ;;
+    http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ! -name http2.rs ;;
+    http2_heads) echo $proto/http/http2.rs ;;
     http_response)
         for file in body fields framing lines machine refusal response; do echo $proto/http/$file.rs; done
         ;;

@@ -24,6 +24,7 @@ pub mod swaks;
 pub mod temporary;
 pub mod unread;
 pub mod wait;
+pub mod websocket;
 
 pub use gateway::Gateway;
 pub use temporary::Directory;

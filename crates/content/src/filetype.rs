@@ -52,6 +52,11 @@ impl Sniffer {
         decide(&self.held, Seen::Whole).unwrap_or(FileType::Data)
     }
 
+    /// Whether something is held.
+    pub fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// What was held of the chunks that decided nothing. It is the first of the part's bytes.
     pub fn take_prefix(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)

@@ -247,6 +247,21 @@ impl Layers {
         ran
     }
 
+    /// More may come, and nobody waits for it: what is there decides the type of each part whose type is not certain, so
+    /// that engines see all that has come.
+    pub fn settle_now(&mut self, judge: &mut Judge) -> Ran {
+        self.begin_quantum();
+        loop {
+            let is_unsure =
+                |layer: &Layer| matches!(&layer.reading, Reading::Sniffing(sniffer) if sniffer.holds());
+            let Some(level) = self.stack.iter().position(is_unsure) else { return Ran::Through };
+            self.settle_at_end(level, judge);
+            if self.run(&[], judge) == Ran::Busy {
+                return Ran::Busy;
+            }
+        }
+    }
+
     /// How long the last push or finish really took. Signatures and content decide that together, so the estimates are
     /// corrected by it: a slow pair is worked on in smaller pieces, and others run in between.
     pub fn took(&mut self, nanos: u64) {

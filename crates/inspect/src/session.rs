@@ -242,6 +242,16 @@ impl Inspection {
         self.hold.release(prefix)
     }
 
+    /// Nobody waits for what may still come: all that has come is inspected now. While it is `Busy`, push what is left of
+    /// the content, even if that is nothing.
+    pub fn settle(&mut self) -> Progress {
+        let Some(layers) = &mut self.layers else { return Progress::Through };
+        let ran = layers.settle_now(&mut self.judge);
+        self.is_busy = ran == Ran::Busy;
+        self.stop_if_refused();
+        ran.into()
+    }
+
     /// Lets go what is held of content that streams, where all of it has been inspected: for content whose end nobody can
     /// wait for. The caller has the clock, and says so when it was held for its time.
     pub fn release_tail(&mut self) -> Released<'static> {
@@ -360,6 +370,19 @@ mod tests {
             assert_eq!(inspection.judgement().verdict, verdict);
             assert_eq!((inspection.wire_bytes(), inspection.released_bytes()), (4 * 4096, 3996));
         }
+    }
+
+    #[test]
+    fn what_is_too_little_to_tell_its_type_by_is_inspected_before_it_leaves() {
+        let plan = HoldPlan::HeadAndTail { hold_bytes: 0, tail_bytes: 100 };
+        let mut inspection = inspection_by(Group::new("g"), plan);
+        assert!(inspection.push(b"a few words").released.is_empty());
+        assert_eq!(inspection.settle(), Progress::Through);
+        assert_eq!(inspection.release_tail().bytes(), 11);
+        assert!(inspection.push(b"and more").released.is_empty());
+        assert_eq!((inspection.settle(), inspection.release_tail().bytes()), (Progress::Through, 8));
+        while inspection.finish() == Progress::Busy {}
+        assert!(inspection.release(b"").is_empty());
     }
 
     #[test]

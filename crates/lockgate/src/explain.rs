@@ -130,6 +130,19 @@ fn explained(event: &Value, signature_at: &dyn Fn(&str) -> Option<String>) -> St
     if let Some(subject) = event["email"]["subject"].as_str() {
         row("subject", plain(subject));
     }
+    if let Some(host) = event["http"]["hostname"].as_str() {
+        let (http, host) = (&event["http"], plain(host));
+        row(
+            "request",
+            format!("{} {host}:{} {}", word(&http["http_method"]), http["http_port"], word(&http["url"])),
+        );
+    }
+    if let Some(user) = verdict["user"].as_str() {
+        row("user", plain(user));
+    }
+    if verdict["bypassed"] == true {
+        row("bypass", "the link past the block page had been followed".to_owned());
+    }
     row("bytes", format!("{} received, {} passed on", verdict["wire_bytes"], verdict["released_bytes"]));
     row("reply", word(&verdict["reply"]));
     let deciding = verdict["deciding"].as_u64();
@@ -239,6 +252,20 @@ mod tests {
             assert!(words.contains(wanted), "{wanted} in\n{words}");
         }
         assert!(!words.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_web_exchange_is_told_with_who_asked_for_what() {
+        let mut event = event(TransactionId(8));
+        event["http"] = json!({
+            "hostname": "games.example", "http_port": 80, "url": "/chess\u{1b}", "http_method": "GET",
+        });
+        event["verdict"]["user"] = "ann".into();
+        event["verdict"]["bypassed"] = true.into();
+        let told = explained(&event, &|_| None);
+        for words in ["GET games.example:80 /chess\u{fffd}", "user         ann", "bypass       the link"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
     }
 
     #[test]

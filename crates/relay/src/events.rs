@@ -92,6 +92,11 @@ impl Events {
         }
     }
 
+    /// Whether the access log goes anywhere: lines that do not need not be made.
+    pub fn has_access_log(&self) -> bool {
+        self.queue.is_some() && self.counts.has_access.load(Ordering::Relaxed)
+    }
+
     /// What became of TLS that came: an EVE `tls` event, and a line for people where it came to no good end.
     pub fn tls(&self, flow: &Flow, tls: &Tls<'_>) {
         if self.queue.is_none() {
@@ -107,7 +112,7 @@ impl Events {
 
     /// One web exchange or tunnel has ended: a line of the access log.
     pub fn visit(&self, visit: &Visit<'_>) {
-        if self.queue.is_some() && self.counts.has_access.load(Ordering::Relaxed) {
+        if self.has_access_log() {
             self.send(Message::Access(visit.line(SystemTime::now())));
         }
     }

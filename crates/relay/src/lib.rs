@@ -28,6 +28,7 @@ pub mod server;
 pub mod settings;
 pub mod shared;
 pub mod smtp;
+mod socket;
 pub mod stream;
 pub mod tally;
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub struct Accepted {
 }
 
 /// Who a client is, and how it came: what is known of it apart from its connection.
+#[derive(Clone)]
 pub struct Visitor {
     /// The client's address, as it is known after a PROXY header.
     pub client: SocketAddr,
@@ -38,7 +39,8 @@ pub struct Visitor {
     pub gate: Arc<Gate>,
     /// Names the flow in events.
     pub flow_id: u64,
-    _place: Place<IpAddr>,
+    /// Given back when none of the connections that are served for it is left.
+    _place: Arc<Place<IpAddr>>,
 }
 
 impl Deref for Accepted {
@@ -137,7 +139,7 @@ pub(crate) async fn admit(
     let server = original.unwrap_or(server);
     let stream = Stream::new(tcp);
     let flow_id = shared.next_id();
-    let visitor = Visitor { client, server, is_intercepted, gate, flow_id, _place: place };
+    let visitor = Visitor { client, server, is_intercepted, gate, flow_id, _place: Arc::new(place) };
     Some(Accepted { stream, visitor })
 }
 

@@ -345,6 +345,8 @@ pub struct Listener {
     pub realm: String,
     /// The ports that CONNECT may lead to (HTTP).
     pub connect_ports: Vec<u16>,
+    /// The protocols that a client and a server may change to (HTTP).
+    pub upgrades: Vec<String>,
     /// Whether TLS is intercepted (HTTP).
     pub intercept_tls: Switch,
     /// The proxy behind this one, if there is one (HTTP).
@@ -377,7 +379,7 @@ impl Listener {
             accept_proxy_from: Vec::new(),
             hold_bytes: 256 << 10,
             tail_bytes: 64 << 10,
-            tail_time_max: Duration::from_millis(250),
+            tail_time_max: Duration::from_millis(100),
             message_bytes_max: 50 << 20,
             recipients_max: 1000,
             commands_max: 10_000,
@@ -390,6 +392,7 @@ impl Listener {
             users: None,
             realm: String::from("Lockgate"),
             connect_ports: vec![443],
+            upgrades: vec!["websocket".to_owned()],
             intercept_tls: Switch::Off,
             upstream: None,
             no_upstream: Hosts::default(),

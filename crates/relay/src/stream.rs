@@ -7,20 +7,21 @@
 
 use crate::queue::Queue;
 use crate::scratch::with_scratch;
+use crate::socket::Socket;
 use crate::tls::TlsState;
 use lockgate_inspect::Released;
 use lockgate_proto::pop3;
 use lockgate_proto::smtp::Stuffing;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ServerConfig};
-use socket2::{SockRef, Socket, TcpKeepalive};
+use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, IoSlice, Read};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::Interest;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub struct TlsInfo {
 
 /// One connection.
 pub struct Stream {
-    tcp: TcpStream,
+    socket: Socket,
     tls: Option<Box<TlsState>>,
     unread: Queue,
     pending: Queue,
@@ -75,22 +76,32 @@ impl Stream {
         let _ = tcp.set_nodelay(true);
         let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(300));
         let _ = SockRef::from(&tcp).set_tcp_keepalive(&keepalive.with_interval(Duration::from_secs(60)));
-        Self { tcp, tls: None, unread: Queue::default(), pending: Queue::default() }
+        Self::of(Socket::Tcp(tcp))
+    }
+
+    /// Two streams, each of which reads what the other writes.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = UnixStream::pair()?;
+        Ok((Self::of(Socket::Local(one)), Self::of(Socket::Local(other))))
+    }
+
+    fn of(socket: Socket) -> Self {
+        Self { socket, tls: None, unread: Queue::default(), pending: Queue::default() }
     }
 
     /// The other side's address.
     pub fn peer(&self) -> io::Result<SocketAddr> {
-        self.tcp.peer_addr()
+        self.socket.peer_addr()
     }
 
     /// This side's address.
     pub fn local(&self) -> io::Result<SocketAddr> {
-        self.tcp.local_addr()
+        self.socket.local_addr()
     }
 
     /// Waits until [`Stream::try_read`] has something to say. Writes nothing.
     pub async fn readable(&mut self) -> io::Result<()> {
-        if self.has_unread() { Ok(()) } else { self.tcp.readable().await }
+        if self.has_unread() { Ok(()) } else { self.socket.readable().await }
     }
 
     /// Reads what there is, as far as it fits: first what was put back, then what the socket has.
@@ -98,8 +109,8 @@ impl Stream {
         if !self.unread.is_empty() {
             return Ok(ReadOutcome::Bytes(self.unread.take(scratch)));
         }
-        let Some(tls) = &mut self.tls else { return receive(&self.tcp, scratch) };
-        let outcome = tls.read(&self.tcp, scratch, &mut self.pending);
+        let Some(tls) = &mut self.tls else { return receive(&self.socket, scratch) };
+        let outcome = tls.read(&self.socket, scratch, &mut self.pending);
         // Alerts and key updates answer what was read; an error to send them shows at the next write.
         let sent = self.send_pending();
         let outcome = outcome?;
@@ -187,6 +198,17 @@ impl Stream {
         self.send_pending()
     }
 
+    /// Writes content in the form that a protocol gives it, slice by slice.
+    pub fn write_formed(
+        &mut self,
+        content: &Released<'_>,
+        form: &mut dyn FnMut(&[u8], &mut Vec<u8>),
+    ) -> io::Result<()> {
+        let mut out = Vec::with_capacity(content.bytes() + 16);
+        content.slices().for_each(|slice| form(slice, &mut out));
+        self.write(&out)
+    }
+
     /// Short pieces are copied together: a mail of dots is not to cost a system call for each.
     fn write_piece(&mut self, piece: &[u8]) -> io::Result<()> {
         if piece.len() < GATHERED_BYTES_MAX { self.queue(piece) } else { self.write(piece) }
@@ -209,7 +231,7 @@ impl Stream {
             if self.pending.is_empty() {
                 return Ok(());
             }
-            self.tcp.writable().await?;
+            self.socket.writable().await?;
         }
     }
 
@@ -226,7 +248,7 @@ impl Stream {
             (Reading::Unwanted, false) => Interest::WRITABLE,
             (Reading::Unwanted, true) => std::future::pending().await,
         };
-        let ready = self.tcp.ready(interest).await?;
+        let ready = self.socket.ready(interest).await?;
         if ready.is_writable() { self.send_pending() } else { Ok(()) }
     }
 
@@ -285,7 +307,7 @@ impl Stream {
         self.flush().await?;
         self.unread.clear();
         loop {
-            let step = tls.handshake(&self.tcp, &mut self.pending);
+            let step = tls.handshake(&self.socket, &mut self.pending);
             if let Err(failed) = step {
                 // The alert says why; whether it arrives changes nothing.
                 let _ = self.send_pending();
@@ -296,7 +318,7 @@ impl Stream {
                 self.tls = Some(tls);
                 return Ok(());
             }
-            self.tcp.readable().await?;
+            self.socket.readable().await?;
         }
     }
 
@@ -320,20 +342,20 @@ impl Stream {
 
     /// Ends our way of the socket.
     pub(crate) fn shut(&self) -> io::Result<()> {
-        SockRef::from(&self.tcp).shutdown(Shutdown::Write)
+        SockRef::from(&self.socket).shutdown(Shutdown::Write)
     }
 
     /// Reads what nobody wants any more.
     pub(crate) fn discard(&self) -> io::Result<ReadOutcome> {
-        with_scratch(|scratch| receive(&self.tcp, scratch))
+        with_scratch(|scratch| receive(&self.socket, scratch))
     }
 
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.tcp.poll_read_ready(cx)
+        self.socket.poll_read_ready(cx)
     }
 
     pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.tcp.poll_write_ready(cx)
+        self.socket.poll_write_ready(cx)
     }
 
     async fn end(&mut self) -> io::Result<()> {
@@ -346,7 +368,7 @@ impl Stream {
                     // Others run in between, and the time limit is looked at.
                     tokio::task::yield_now().await;
                 }
-                ReadOutcome::WouldBlock => self.tcp.readable().await?,
+                ReadOutcome::WouldBlock => self.socket.readable().await?,
                 ReadOutcome::End => break,
             }
         }
@@ -356,12 +378,12 @@ impl Stream {
     /// Ends the connection so that the other side knows it was broken off: what is still pending is lost and the other
     /// side gets a reset.
     pub fn abort(self) {
-        let _ = SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO));
+        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
     }
 
     fn send_pending(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
-            match self.tcp.try_write(self.pending.as_slice()) {
+            match self.socket.try_write(self.pending.as_slice()) {
                 Ok(count) => self.pending.consume(count),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(e) => return Err(e),
@@ -383,7 +405,7 @@ impl Stream {
                 skip -= skipped;
                 *slice = IoSlice::new(&part[skipped..]);
             }
-            match self.tcp.try_write_vectored(&slices[..=parts.len()]) {
+            match self.socket.try_write_vectored(&slices[..=parts.len()]) {
                 Ok(count) => {
                     let waited = count.min(self.pending.len());
                     self.pending.consume(waited);
@@ -398,11 +420,11 @@ impl Stream {
 }
 
 /// Reads from the socket. A short read has emptied it, so its readiness is forgotten without asking once more.
-pub(crate) fn receive(tcp: &TcpStream, into: &mut [u8]) -> io::Result<ReadOutcome> {
+pub(crate) fn receive(socket: &Socket, into: &mut [u8]) -> io::Result<ReadOutcome> {
     let mut got = None;
-    let tried = tcp.try_io(Interest::READABLE, || {
-        let socket = SockRef::from(tcp);
-        let mut socket: &Socket = &socket;
+    let tried = socket.try_io(Interest::READABLE, || {
+        let socket = SockRef::from(socket);
+        let mut socket: &socket2::Socket = &socket;
         let count = socket.read(into)?;
         got = Some(count);
         if 0 < count && count < into.len() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }

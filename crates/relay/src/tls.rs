@@ -4,6 +4,7 @@
 use crate::queue::Queue;
 use crate::scratch::with_ciphertext;
 use crate::settings::{Certificate, Verify};
+use crate::socket::Socket;
 use crate::stream::{ReadOutcome, TlsInfo, receive};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -16,7 +17,6 @@ use rustls::{
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::net::TcpStream;
 
 /// Where Debian and most others keep the roots.
 pub const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -195,11 +195,11 @@ impl TlsState {
     }
 
     /// One step: reads what there is, leaves in `pending` what is to be sent.
-    pub(crate) fn handshake(&mut self, tcp: &TcpStream, pending: &mut Queue) -> io::Result<()> {
+    pub(crate) fn handshake(&mut self, socket: &Socket, pending: &mut Queue) -> io::Result<()> {
         self.take_output(pending)?;
         let read = with_ciphertext(|ciphertext| {
             let ciphertext = &mut ciphertext[..HANDSHAKE_READ_BYTES];
-            match receive(tcp, ciphertext)? {
+            match receive(socket, ciphertext)? {
                 ReadOutcome::Bytes(count) => self.feed(&ciphertext[..count], &mut []).map(drop),
                 ReadOutcome::WouldBlock => Ok(()),
                 ReadOutcome::End => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -220,7 +220,7 @@ impl TlsState {
     /// Reads what there is, as far as it fits; leaves in `pending` what is to be sent in answer.
     pub(crate) fn read(
         &mut self,
-        tcp: &TcpStream,
+        socket: &Socket,
         plaintext: &mut [u8],
         pending: &mut Queue,
     ) -> io::Result<ReadOutcome> {
@@ -234,7 +234,7 @@ impl TlsState {
                 let room = plaintext.len().saturating_sub(RECORD_BYTES_MAX).max(HANDSHAKE_READ_BYTES);
                 let length = room.min(ciphertext.len());
                 let ciphertext = &mut ciphertext[..length];
-                match receive(tcp, ciphertext)? {
+                match receive(socket, ciphertext)? {
                     ReadOutcome::Bytes(count) => {
                         self.feed(&ciphertext[..count], plaintext).map(ReadOutcome::Bytes)
                     }

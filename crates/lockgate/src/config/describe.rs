@@ -39,7 +39,12 @@ fn listener_text(listener: &Listener) -> String {
     let protocol = listener.protocol.name();
     let mut out = format!("  {name}: {protocol} on {address}{intercept}");
     match listener.protocol {
-        Speaks::Http => out.push_str(", to where each request is for\n"),
+        Speaks::Http => {
+            out.push_str(", to where each request is for\n");
+            if let Some(users) = &listener.users {
+                let _ = writeln!(out, "    for those in {}", users.display());
+            }
+        }
         Speaks::Smtp | Speaks::Pop3 => _ = writeln!(out, ", next hop {next_hop}"),
     }
     if listener.protocol == Speaks::Smtp {

@@ -2,6 +2,7 @@
 
 use crate::config::draft::{ListenDraft, read_next_hop};
 use crate::config::table::{Key, Section, key};
+use crate::config::value::Value;
 use lockgate_relay::settings::{ClientAddress, Intercept, NextHopTls, Parent, Speaks, Tls, Verify};
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ const KEYS: &[Key<ListenDraft>] = &[
     key(
         "tail_time_max",
         "time",
-        "\"250 ms\"",
+        "\"100 ms\"",
         "Of a stream that says little at a time (`text/event-stream`, gRPC, WebSocket), they are held for so long at most: \
          what was scanned until then leaves (http).",
         |d, v| v.duration().map(|time| d.listener.tail_time_max = time),
@@ -257,6 +258,22 @@ const KEYS: &[Key<ListenDraft>] = &[
         "[443]",
         "The ports that CONNECT may lead to (http): anything could be spoken there, unseen.",
         |d, v| v.list(|item| item.number(1)).map(|ports| d.listener.connect_ports = ports),
+    ),
+    key(
+        "upgrades",
+        "list of protocols",
+        "[\"websocket\"]",
+        "The protocols that a client and a server may change to by `Upgrade` (http). Of WebSocket the messages are \
+         inspected; of any other, the bytes as they are. What is not listed is not asked for.",
+        |d, v| {
+            let listed = |item: Value<'_>| match item.name()?.to_ascii_lowercase() {
+                name if name == "h2c" => {
+                    Err("h2c is never changed to: it would lead past the inspection".to_owned())
+                }
+                name => Ok(name),
+            };
+            v.list(listed).map(|names| d.listener.upgrades = names)
+        },
     ),
     key(
         "upstream",

@@ -47,7 +47,7 @@ pub async fn serve(
         Ok(guest) if asked.method == Method::Connect => {
             return match client {
                 Downstream::Http1(client) => connect::serve(session, &mut client.stream, asked, guest).await,
-                // It has been answered before it came here.
+                // It was made a connection of its own before it came here.
                 Downstream::Http2(_) => Err(Over::BreakOff),
             };
         }

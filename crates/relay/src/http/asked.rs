@@ -232,6 +232,17 @@ impl Asked {
         self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
     }
 
+    /// The protocol that the client would change to (RFC 9110 section 7.8). One that names several is not asked again.
+    pub fn upgrade(&self) -> Option<&str> {
+        let fields = &self.head.fields;
+        let is_asked = self.head.method == b"GET"
+            && self.version == Version::Http11
+            && fields.list_has("connection", "upgrade");
+        let mut tokens = fields.list("upgrade");
+        let token = tokens.next().filter(|_| is_asked)?;
+        if tokens.next().is_some() { None } else { std::str::from_utf8(token).ok() }
+    }
+
     /// Whether a login comes with it that is the connection's and not the request's.
     pub fn authorizes_connection(&self) -> bool {
         self.head.fields.all("authorization").any(is_of_connection)

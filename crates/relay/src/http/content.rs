@@ -179,13 +179,27 @@ impl<H> Content<H> {
     }
 
     /// Lets the tail go, if it is time.
-    pub fn pass_tail(&mut self, now: Instant, out: Option<&mut impl Outlet<Head = H>>) -> io::Result<()> {
+    pub fn pass_tail(
+        &mut self,
+        now: Instant,
+        out: Option<&mut impl Outlet<Head = H>>,
+    ) -> io::Result<Outcome> {
         if self.tail_due().is_none_or(|due| now < due) {
-            return Ok(());
+            return Ok(Outcome::More);
         }
-        self.tail_due = None;
-        let released = self.inspection.release_tail();
-        if released.is_empty() { Ok(()) } else { self.let_go(released, Last::No, out) }
+        // What was too little to tell its type by has not been looked at by any engine yet.
+        self.progress = self.inspection.settle();
+        if self.inspection.is_refused() {
+            return Ok(self.refuse());
+        }
+        if !self.is_busy() {
+            self.tail_due = None;
+            let released = self.inspection.release_tail();
+            if !released.is_empty() {
+                self.let_go(released, Last::No, out)?;
+            }
+        }
+        Ok(Outcome::More)
     }
 
     /// It has ended.

@@ -9,6 +9,7 @@ mod record;
 mod replacing;
 mod request;
 mod response;
+mod upgrade;
 
 use super::admission::Guest;
 use super::asked::{Asked, Method};
@@ -31,6 +32,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
+use upgrade::Upgrade;
 
 /// Bytes that may wait for one side before the other is not read any more.
 const PENDING_BYTES_MAX: usize = 64 << 10;
@@ -54,6 +56,8 @@ pub struct Exchange<'s> {
     is_repeatable: bool,
     /// Whether the client's connection ends behind the response.
     closes: bool,
+    /// The protocol that both may change to.
+    upgrade: Option<Upgrade>,
     last_progress: Instant,
 }
 
@@ -97,7 +101,11 @@ impl<'s> Exchange<'s> {
         asked.tell(&mut inspection);
         let changes = Changes::of(rewriter, &asked, session.flow().client.ip());
         asked.change(&changes.request);
-        let out = asked.outgoing(&shared.settings.load().hostname, &changes.request);
+        let mut out = asked.outgoing(&shared.settings.load().hostname, &changes.request);
+        let upgrade = Upgrade::asked_for(&asked, settings, framing);
+        if let Some(upgrade) = &upgrade {
+            upgrade.ask(&mut out.fields);
+        }
         let is_repeatable =
             framing == Framing::None && matches!(asked.method, Method::Head | Method::Idempotent);
         let closes = asked.wants_close || session.is_draining();
@@ -118,6 +126,7 @@ impl<'s> Exchange<'s> {
             replacing: None,
             is_repeatable,
             closes,
+            upgrade,
             last_progress: Instant::now(),
         }
     }
@@ -126,6 +135,7 @@ impl<'s> Exchange<'s> {
     pub async fn run(mut self) -> Result<(), Over> {
         loop {
             match self.carry().await {
+                Ok(()) if self.has_switched() => return self.serve_upgraded().await,
                 Ok(()) => return self.conclude(),
                 Err(Fault::Stale) => {
                     // Whatever the old connection took away, the server has seen nothing that counts.
@@ -156,6 +166,9 @@ impl<'s> Exchange<'s> {
                 return Ok(());
             }
             self.pass_tails()?;
+            if self.is_busy() {
+                continue;
+            }
             self.connect().await?;
             let from_origin = self.read_origin()?;
             if self.is_through() {
@@ -172,7 +185,7 @@ impl<'s> Exchange<'s> {
 
     /// Whether the response has been let go to its end.
     fn is_through(&self) -> bool {
-        self.response.as_ref().is_some_and(|response| response.content.is_through())
+        self.has_switched() || self.response.as_ref().is_some_and(|response| response.content.is_through())
     }
 
     fn is_busy(&self) -> bool {
@@ -267,10 +280,11 @@ impl<'s> Exchange<'s> {
         if now < due {
             return Ok(());
         }
-        let is_used = self.origin.as_ref().is_some_and(Upstream::is_used);
-        self.request.pass_tail(now, self.origin.as_mut()).map_err(|e| origin_fault(is_used, &e))?;
+        let outcome = self.request.pass_tail(now, self.origin.as_mut());
+        self.request_came_to(outcome)?;
         if let Some(response) = &mut self.response {
-            response.content.pass_tail(now, Some(&mut self.client)).map_err(client_gone)?;
+            let outcome = response.content.pass_tail(now, Some(&mut self.client));
+            self.response_came_to(outcome)?;
         }
         Ok(())
     }

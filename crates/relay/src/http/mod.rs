@@ -26,11 +26,13 @@ mod replace;
 mod session;
 mod site;
 mod tunnel;
+mod upgraded;
 mod upstream;
 
-use crate::listener::Accepted;
+use crate::listener::{Accepted, Visitor};
 use crate::settings::Tls;
 use crate::shared::Shared;
+use crate::stream::Stream;
 use http1::{Beginning, Http1};
 use session::{Over, Session};
 use std::io;
@@ -53,6 +55,11 @@ pub async fn serve(mut accepted: Accepted, shared: Arc<Shared>) {
         let session = Rc::new(Session::new(visitor, shared));
         return Box::pin(http2::serve(stream, session)).await;
     }
+    serve_http1(stream, visitor, shared).await;
+}
+
+/// Serves a connection on which HTTP/1 is spoken.
+async fn serve_http1(stream: Stream, visitor: Visitor, shared: Arc<Shared>) {
     let session = Box::new(Session::new(visitor, shared));
     let mut client = Box::new(Http1::new(stream));
     let mut over = match client.begins_with(&session).await {

@@ -341,7 +341,7 @@ mod tests {
             "Demo.Virus in part a.zip/&lt;script&gt;\u{fffd}\u{fffd}{{id}}",
             "http://a.example/&quot;&gt;&lt;b&gt;{{hostname}}",
             "<strong class=\"id\">0000000000007</strong>",
-            "Lockgate at gate.example",
+            "Lockgate · gate.example",
             "<h1>Page blocked</h1>",
         ] {
             assert!(body.contains(words), "{words}: {body}");

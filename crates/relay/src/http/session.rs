@@ -23,6 +23,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::{Mutex, MutexGuard};
 
 /// One client's connection, whatever is spoken on it.
 pub struct Session {
@@ -34,6 +35,8 @@ pub struct Session {
     kept: RefCell<VecDeque<Box<Origin>>>,
     /// The connection by which exchanges go beside one another, where the server speaks HTTP/2.
     streams: RefCell<Option<Rc<Streams>>>,
+    /// Held while such a connection is made, so that requests that come together make one.
+    connecting: Mutex<()>,
     /// A connection to the site that was made before there was a request for it.
     ahead: RefCell<Option<Box<Origin>>>,
     /// The engines' state for the connection.
@@ -98,6 +101,7 @@ impl Session {
             client,
             kept: RefCell::default(),
             streams: RefCell::default(),
+            connecting: Mutex::default(),
             ahead: RefCell::default(),
             inspect,
             security: Cell::new(security),
@@ -185,8 +189,12 @@ impl Session {
 
     /// Writes a line of the access log.
     pub fn visit(&self, asked: &Asked, guest: Option<&Guest>, end: &VisitEnd<'_>) {
+        let events = self.shared.events.load();
+        if !events.has_access_log() {
+            return;
+        }
         let (address, user) = (asked.address(), guest.and_then(|guest| guest.user.as_deref()));
-        self.shared.events.load().visit(&Visit {
+        events.visit(&Visit {
             took: asked.begun.elapsed(),
             client: self.client.client.ip(),
             ending: end.ending,
@@ -265,9 +273,9 @@ impl Session {
         }
     }
 
-    /// Whether servers take its connections for the client's own: they come from its address.
+    /// Whether its connections to servers are for nobody else: they come from the client's address, or are under TLS.
     fn has_own_connections(&self) -> bool {
-        self.client.gate.settings.intercept == Intercept::Tproxy
+        self.client.gate.settings.intercept == Intercept::Tproxy || self.site().is_some()
     }
 
     /// Closes what was kept for this client.
@@ -289,6 +297,11 @@ impl Session {
     pub fn take_ahead(&self, goal: &Goal<'_>) -> Option<Origin> {
         let mut origin = self.ahead.take().filter(|origin| origin.leads_to(goal))?;
         origin.is_at_rest().then_some(*origin)
+    }
+
+    /// Waits for a connection to be made that can be shared, and keeps others waiting until the guard is dropped.
+    pub async fn connecting(&self) -> MutexGuard<'_, ()> {
+        self.connecting.lock().await
     }
 
     /// Shares a connection with the requests to come.

@@ -12,7 +12,7 @@ use crate::http::session::Repeats;
 use crate::http::site::Site;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
-use lockgate_proto::http::{Frame, Scheme};
+use lockgate_proto::http::{Frame, Scheme, Version};
 use std::io;
 use std::rc::Rc;
 use tokio::time::Instant;
@@ -37,6 +37,10 @@ impl Exchange<'_> {
     /// By a connection that there is, or a new one.
     async fn way(&self) -> Result<Upstream, Fault> {
         let goal = self.asked.goal();
+        let _connecting = match self.asked.version {
+            Version::Http2 if goal.scheme == Scheme::Https => Some(self.session.connecting().await),
+            _ => None,
+        };
         // Where the server has just left it, nothing was said yet.
         if let Some(streams) = self.session.streams(&goal)
             && let Ok(stream) = self.stream(&streams).await

@@ -61,7 +61,7 @@ impl Exchange<'_> {
                 }
             }
             has_moved = true;
-            if self.is_busy() {
+            if self.is_busy() || self.has_switched() {
                 return Ok(true);
             }
         }
@@ -81,6 +81,9 @@ impl Exchange<'_> {
         if head.status == 407 && self.origin.as_ref().is_some_and(Upstream::leads_to_parent) {
             // The client has no login for it, and is not to give it one.
             return Err(gateway(502, "the proxy behind this one does not take the gateway's login"));
+        }
+        if head.status == 101 {
+            return self.switch(head);
         }
         strip_hop_by_hop(&mut head.fields);
         if head.fields.list("www-authenticate").any(is_of_connection) {
@@ -151,8 +154,6 @@ impl Exchange<'_> {
 
     fn interim(&mut self, head: &ResponseHead) -> Result<(), Fault> {
         match head.status {
-            // Upgrade was not passed on, so nothing was agreed to.
-            101 => Err(gateway(502, "the server changes to another protocol that nobody asked for")),
             // We have answered the client's Expect, and it has asked nothing more.
             100 => Ok(()),
             _ if self.asked.version == Version::Http10 => Ok(()),

@@ -2,13 +2,13 @@
 //! who only makes work is left.
 
 use super::super::admission;
-use super::super::asked::{Asked, Method};
+use super::super::asked::Asked;
 use super::super::content::Last;
 use super::super::downstream::Downstream;
 use super::super::page::{About, Page};
 use super::super::session::{Over, Session, client_gone};
 use super::flow::{Incoming, Outgoing, broken};
-use super::{heads, limits};
+use super::{heads, limits, tunnel};
 use crate::stream::{ReadOutcome, Reading, Stream};
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -35,7 +35,7 @@ pub struct Http2 {
     incoming: Incoming,
     respond: SendResponse<Bytes>,
     /// The response's content, once its head has left.
-    outgoing: Option<Outgoing>,
+    pub(super) outgoing: Option<Outgoing>,
 }
 
 /// Serves a connection on which HTTP/2 was agreed on.
@@ -99,7 +99,12 @@ async fn serve_one(
     let (head, stream) = request.into_parts();
     let follows = if stream.is_end_stream() { Follows::Nothing } else { Follows::Content };
     let read = heads::request(&head, follows);
-    let framing = read.as_ref().map_or(Framing::Chunked, |(_, framing)| *framing);
+    let framing = match &read {
+        // What follows is the tunnel's.
+        Ok((head, _)) if head.method == b"CONNECT" => Framing::Chunked,
+        Ok((_, framing)) => *framing,
+        Err(_) => Framing::Chunked,
+    };
     let mut client = Http2 { incoming: Incoming::new(stream, framing), respond, outgoing: None };
     let over = match read {
         Ok((head, framing)) => client.exchange(&session, head, framing).await,
@@ -122,10 +127,10 @@ async fn serve_one(
 impl Http2 {
     async fn exchange(&mut self, session: &Session, head: RequestHead, framing: Framing) -> Result<(), Over> {
         session.renew();
+        if head.method == b"CONNECT" && session.site().is_none() {
+            return Box::pin(tunnel::serve(session, self, &head)).await;
+        }
         match Asked::read(head, session.site()) {
-            Ok(asked) if asked.method == Method::Connect => {
-                self.refuse(session, &Page::bad_request(501, "CONNECT goes by HTTP/1.1"))
-            }
             Ok(asked) => admission::serve(session, Downstream::Http2(self), asked, framing).await,
             Err(page) => self.refuse(session, &page),
         }
@@ -248,7 +253,13 @@ impl Http2 {
         outgoing.try_flush()
     }
 
-    fn begin(&mut self, head: &ResponseHead, framing: Framing, ends: bool) -> io::Result<&mut Outgoing> {
+    /// Says the head of the response.
+    pub(super) fn begin(
+        &mut self,
+        head: &ResponseHead,
+        framing: Framing,
+        ends: bool,
+    ) -> io::Result<&mut Outgoing> {
         let response = heads::outgoing_response(head, framing);
         let stream = self.respond.send_response(response, ends).map_err(broken)?;
         Ok(self.outgoing.insert(Outgoing::new(stream, ends)))

@@ -2,7 +2,7 @@
 //! does, or what is found in it, is no concern of the others.
 //!
 //! `client` takes streams from a client's connection, each an exchange of its own; `origin` asks by streams of a connection
-//! to a server. `flow` is the content of a stream in each direction, `heads` its heads as `lockgate_proto::http` has them,
+//! to a server, `tunnel` what follows a CONNECT. `flow` is the content of a stream in each direction, `heads` its heads as `lockgate_proto::http` has them,
 //! `limits` what a connection may cost.
 
 mod client;
@@ -10,6 +10,7 @@ mod flow;
 mod heads;
 mod limits;
 mod origin;
+mod tunnel;
 
 pub use client::{Http2, serve};
 pub use origin::{Http2Origin, Streams};

@@ -338,3 +338,36 @@ fn a_connection_at_rest_ends_in_order() {
         let _ = std::fs::remove_dir_all(gate.directory);
     });
 }
+
+#[test]
+fn a_tunnel_leads_through_a_stream() {
+    on_one_thread(async {
+        let origin = origin();
+        let gate = Gate::start("tunnel", |listener| listener.connect_ports = vec![origin.port()]);
+        let client = gate.connect().await;
+        let connect = |port: u16| {
+            let mut request = Request::new(());
+            *request.method_mut() = http::Method::CONNECT;
+            *request.uri_mut() = format!("127.0.0.1:{port}").parse().unwrap();
+            request
+        };
+        let (response, mut up) = client.send(connect(origin.port()), false).await;
+        let response = response.await.unwrap();
+        assert_eq!(response.status(), 200);
+        let words = format!("GET /through HTTP/1.1\r\nHost: {origin}\r\n\r\n");
+        up.send_data(words.into(), false).unwrap();
+        let (mut down, mut seen) = (response.into_body(), Vec::new());
+        while !seen.ends_with(b"this is /through") {
+            seen.extend_from_slice(&down.data().await.unwrap().unwrap());
+        }
+        // Each end is passed on: the server closes when it hears of ours.
+        up.send_data(Bytes::new(), true).unwrap();
+        assert!(down.data().await.is_none_or(|bytes| bytes.unwrap().is_empty()));
+        let (response, _up) = client.send(connect(1), false).await;
+        let response = response.await.unwrap();
+        assert_eq!(response.status(), 403);
+        assert!(content(response).await.unwrap().contains("CONNECT to port 1 is not allowed"));
+        drop(client);
+        gate.over();
+    });
+}
