@@ -60,7 +60,7 @@ fn a_clean_file_is_downloaded_whole_and_an_infected_one_is_not() {
 
 /// A gateway that looks into TLS, an origin with a certificate that it checks, and a browser that trusts the gateway.
 fn intercepted(sections: &str, prepare: impl FnOnce(&Directory)) -> (Nginx, Gateway, Chromium) {
-    let nginx = Nginx::start();
+    let nginx = Nginx::with_http2();
     let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.https.port());
     let roots = nginx.certificate().display();
     let sections = format!(
@@ -73,7 +73,7 @@ fn intercepted(sections: &str, prepare: impl FnOnce(&Directory)) -> (Nginx, Gate
 }
 
 #[test]
-fn within_tls_the_same_is_shown_and_blocked() {
+fn within_tls_the_same_is_shown_and_blocked_by_http_2() {
     let lists = "[webfilter]\nlists = [\"DIRECTORY/lists\"]";
     let (nginx, gateway, mut browser) = intercepted(lists, |directory| {
         directory.write("lists/bannedurllist", "#listcategory: \"Games\"\nlocalhost/games\n");
@@ -88,7 +88,7 @@ fn within_tls_the_same_is_shown_and_blocked() {
     let base = format!("https://localhost:{}", nginx.https.port());
 
     let shown = browser.navigate(&format!("{base}/page.html"));
-    assert_eq!(shown.status, 200, "{shown:?}");
+    assert_eq!((shown.status, shown.protocol.as_str()), (200, "h2"), "{shown:?}");
     assert!(shown.text.contains("and a script"), "{shown:?}");
     assert_eq!(browser.evaluate("document.images[0].naturalWidth"), 1);
     gateway.until_event(&["\"verdict\"", "/picture.gif", "\"forwarded\""]);
