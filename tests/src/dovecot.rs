@@ -114,7 +114,7 @@ pub fn certificate(directory: &Path) -> PathBuf {
     let mut command = Command::new("openssl");
     command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);
     command.args(["-days", "30", "-subj", "/CN=localhost"]);
-    command.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    command.args(["-addext", "subjectAltName=DNS:localhost,DNS:site.example,IP:127.0.0.1"]);
     // Not a certificate authority's: a server's certificate must not be one, even where it signs itself.
     command.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
     run(command.arg("-keyout").arg(directory.join("key.pem")).arg("-out").arg(&path));

@@ -1,6 +1,7 @@
 //! The harness of the end-to-end tests: starts the gateway and real peers, each in a directory of its own.
 //! Rule: nothing here sleeps for what it can wait for, and nothing outlives its test.
 
+pub mod authority;
 pub mod chromium;
 pub mod curl;
 pub mod desync;
@@ -11,6 +12,7 @@ pub mod mail;
 pub mod message;
 pub mod namespace;
 pub mod nginx;
+pub mod openssl;
 pub mod origin;
 pub mod parent;
 pub mod postfix;

@@ -1,6 +1,6 @@
 //! Network namespaces: a client, a gateway and a server that only the gateway joins. Rule: all of it goes with the test.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,6 +40,18 @@ impl Namespace {
         command
     }
 
+    /// Names that programs started in it from here on know, besides what the system's files say.
+    pub fn hosts(&self, lines: &str) {
+        let directory = self.own_files();
+        std::fs::create_dir_all(&directory).expect("tests run as root");
+        std::fs::write(directory.join("hosts"), lines).expect("tests run as root");
+    }
+
+    /// What `ip netns exec` puts in the place of the system's own files.
+    fn own_files(&self) -> PathBuf {
+        Path::new("/etc/netns").join(&self.name)
+    }
+
     /// Runs `ip` in it.
     pub fn ip(&self, arguments: &str) {
         run(Command::new("ip").args(["-n", &self.name]).args(arguments.split(' ')));
@@ -62,6 +74,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(self.own_files());
         let _ = Command::new("ip").args(["netns", "delete", &self.name]).status();
     }
 }

@@ -8,7 +8,7 @@ use lockgate_tests::namespace::{CLIENT, GATEWAY, Lab, SERVER, TO_CLIENT};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::postfix::Postfix;
 use lockgate_tests::temporary::Directory;
-use lockgate_tests::{mail, swaks};
+use lockgate_tests::{mail, swaks, wait};
 use std::net::SocketAddr;
 
 const GUIDE: &str = include_str!("../../docs/interception.md");
@@ -154,6 +154,123 @@ fn pages_come_transparently_with_the_clients_own_address() {
     pages_pass_the_gateway(&lab, &nginx);
     nginx.until_logged(&["/clean 200", CLIENT]);
     assert!(nginx.log().iter().all(|line| !line.contains(GATEWAY)), "{:?}", nginx.log());
+}
+
+/// What the gateway needs to intercept TLS, and another way to call the server.
+fn looks_into_tls(lab: &Lab, nginx: &Nginx, intercept: &str) -> Gateway {
+    lab.gateway.hosts(&format!("127.0.0.1 localhost\n{SERVER} site.example\n{OTHER} other.example\n"));
+    let roots = [nginx.certificate()];
+    Gateway::http_within(
+        &lab.gateway,
+        &format!(
+            "intercept = \"{intercept}\"\nintercept_tls = true\n\
+             [tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = {roots:?}\n"
+        ),
+    )
+}
+
+/// Another server beside the first.
+const OTHER: &str = "10.71.2.3";
+
+/// A page under TLS comes, EICAR and a listed site do not, and a name that leads elsewhere is a page that says so.
+fn secure_pages_pass_the_gateway(lab: &Lab, nginx: &Nginx, gateway: &Gateway) {
+    let content = mail::noise(5, 1_000_000);
+    nginx.put("clean", &content);
+    nginx.put("infected", mail::eicar());
+    let authority = gateway.directory().join("authority/certificate.pem");
+    let authority = authority.to_str().expect("text");
+    let get = |name: &str, path: &str| {
+        let to = format!("{name}:443:{SERVER}");
+        curl::within(
+            &lab.client,
+            &["--cacert", authority, "--resolve", &to, &format!("https://{name}/{path}")],
+        )
+    };
+    let fetched = get("site.example", "clean");
+    assert_eq!((fetched.exit, fetched.status), (0, 200), "{}", fetched.printed);
+    assert!(fetched.body == content);
+    let blocked = get("site.example", "infected");
+    assert_eq!((blocked.exit, blocked.status), (0, 403), "{}", blocked.printed);
+    assert!(blocked.text().contains("Test.Eicar"), "{}", blocked.text());
+    let listed = get("blocked.example", "");
+    assert_eq!((listed.exit, listed.status), (0, 403), "{}", listed.printed);
+    let elsewhere = get("no-such-host.invalid", "clean");
+    assert_eq!((elsewhere.exit, elsewhere.status), (0, 502), "{}", elsewhere.text());
+    assert_eq!(nginx.log().len(), 2, "{:?}", nginx.log());
+    let ends = [format!("\"src_ip\":\"{CLIENT}\""), format!("\"dest_ip\":\"{SERVER}\"")];
+    gateway.until_event(&["\"event_type\":\"tls\"", "\"intercepted\"", "site.example", &ends[0], &ends[1]]);
+    gateway.until_event(&["\"verdict\"", "Test.Eicar", "site.example", &ends[0], &ends[1]]);
+}
+
+#[test]
+fn pages_under_tls_are_redirected_to_the_gateway() {
+    let lab = Lab::new();
+    let nginx = Nginx::start_within(&lab.server, server(80).ip());
+    load(&lab, "redirect to");
+    load(&lab, "udp dport 443 reject");
+    let gateway = looks_into_tls(&lab, &nginx, "redirect");
+    secure_pages_pass_the_gateway(&lab, &nginx, &gateway);
+    nginx.until_logged(&["/clean 200", GATEWAY]);
+}
+
+#[test]
+fn pages_under_tls_come_transparently_with_the_clients_own_address() {
+    let lab = Lab::new();
+    let nginx = Nginx::start_within(&lab.server, server(80).ip());
+    load_tproxy(&lab);
+    let gateway = looks_into_tls(&lab, &nginx, "tproxy");
+    secure_pages_pass_the_gateway(&lab, &nginx, &gateway);
+    nginx.until_logged(&["/clean 200", CLIENT]);
+    assert!(nginx.log().iter().all(|line| !line.contains(GATEWAY)), "{:?}", nginx.log());
+}
+
+#[test]
+fn names_under_tls_are_judged_where_nobody_looks_into_it() {
+    let lab = Lab::new();
+    let nginx = Nginx::start_within(&lab.server, server(80).ip());
+    load(&lab, "redirect to");
+    lab.gateway.hosts(&format!("127.0.0.1 localhost\n{SERVER} site.example\n"));
+    let gateway = Gateway::http_within(&lab.gateway, "intercept = \"redirect\"");
+    nginx.put("page", "hello");
+    let own = nginx.certificate().to_str().expect("text");
+    let get = |name: &str| {
+        let to = format!("{name}:443:{SERVER}");
+        curl::within(&lab.client, &["--cacert", own, "--resolve", &to, &format!("https://{name}/page")])
+    };
+    let fetched = get("site.example");
+    assert_eq!((fetched.exit, fetched.text().as_str()), (0, "hello"), "{}", fetched.printed);
+    gateway.until_event(&["\"event_type\":\"tls\"", "\"unseen\"", "site.example"]);
+    for name in ["blocked.example", "no-such-host.invalid"] {
+        assert_eq!(get(name).exit, 35, "the handshake is broken off: {name}");
+    }
+    gateway.until_event(&["\"event_type\":\"verdict\"", "blocked.example", "\"refused\""]);
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_gains_nothing() {
+    let lab = Lab::new();
+    lab.server.ip(&format!("addr add {OTHER}/24 dev eth0"));
+    let meant = Nginx::start_within(&lab.server, server(80).ip());
+    let other = Nginx::start_within(&lab.server, OTHER.parse().expect("an address"));
+    load(&lab, "redirect to");
+    let directory = Directory::new("lists");
+    let lists = directory.write("bannedsiteiplist", format!("{SERVER}\n"));
+    lab.gateway.hosts(&format!("{SERVER} site.example\n{OTHER} other.example\n"));
+    let webfilter = format!("[webfilter]\nlists = [{lists:?}]\n");
+    let (page, elsewhere) = (meant.put("page", "meant"), other.put("page", "elsewhere"));
+    wait::until("both serve", || (curl::within(&lab.gateway, &[&elsewhere]).exit == 0).then_some(()));
+    for (lines, expected) in [("", "elsewhere"), (webfilter.as_str(), "banned")] {
+        let gateway = Gateway::http_within(&lab.gateway, &format!("intercept = \"redirect\"\n{lines}"));
+        let get = |host: &str| curl::within(&lab.client, &["--header", &format!("Host: {host}"), &page]);
+        assert_eq!(get("site.example").text(), "meant", "the name leads to where the client meant to go");
+        let fetched = get("other.example");
+        match expected {
+            "banned" => assert_eq!(fetched.status, 403, "{}", fetched.text()),
+            text => assert_eq!(fetched.text(), text),
+        }
+        drop(gateway);
+    }
+    assert_eq!(meant.log().len(), 2, "{:?}", meant.log());
 }
 
 #[test]

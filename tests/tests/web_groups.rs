@@ -189,6 +189,27 @@ fn each_group_has_lists_of_its_own() {
 }
 
 #[test]
+fn a_page_may_have_as_many_points_as_its_group_lets_it() {
+    let nginx = Nginx::start();
+    let (second, listen) = second_listener("");
+    let groups = "[webfilter]\nlists = [\"DIRECTORY/weightedphraselist\"]\nnaughtynesslimit = 100\n\
+                  [[policy.group]]\nname = \"young\"\nlisteners = [\"second\"]\nnaughtynesslimit = 50\n";
+    let prepare = |directory: &Directory| {
+        _ = directory
+            .write("weightedphraselist", "#listcategory: \"Gambling\"\n<roulette><40>\n<jackpot><30>\n");
+    };
+    let gateway = Gateway::http_prepared("", &format!("{listen}{groups}"), prepare);
+    wait::until_listening(second);
+    for (name, text, expected) in [("one", "roulette", [200, 200]), ("both", "roulette, jackpot", [200, 403])]
+    {
+        let url = nginx.put(&format!("{name}.html"), format!("<html><body><p>{text}</p></body></html>"));
+        let got = [gateway.address, second].map(|proxy| curl::through(proxy, &[&url]).status);
+        assert_eq!(got, expected, "{name}");
+    }
+    gateway.until_event(&["\"group\":\"young\"", "Gambling", "\"replaced\""]);
+}
+
+#[test]
 fn a_list_holds_in_its_time_and_not_out_of_it() {
     let nginx = Nginx::start();
     // As the system's clock has it where the gateway stands, which is where the test stands; a window never ends within the
@@ -259,6 +280,43 @@ fn the_link_past_the_page_leads_there_for_a_while() {
         "{}",
         virus.text()
     );
+}
+
+#[test]
+fn the_link_leads_past_the_page_of_an_intercepted_site() {
+    let nginx = Nginx::start();
+    let port = nginx.https.port();
+    nginx.put("chess", "e4 e5");
+    let listener = format!("intercept_tls = true\nconnect_ports = [{port}]\n{USERS}");
+    let roots = nginx.certificate().display();
+    let interception = format!(
+        "{BYPASS}\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [\"{roots}\"]\n"
+    );
+    let gateway = Gateway::http_prepared(&listener, &interception, |directory| {
+        bans_localhost(directory);
+        directory.write("users", users());
+    });
+    let authority = gateway.directory().join("authority/certificate.pem");
+    let trust = authority.to_str().expect("text");
+    let site = format!("https://localhost:{port}");
+    let url = format!("{site}/chess");
+    let ask = |credentials: &str, more: &[&str]| {
+        curl::through(gateway.address, &[&["--cacert", trust, "-U", credentials], more].concat())
+    };
+    let (ann, bob) = ("ann:ann's secret", "bob:bob's");
+    let page = ask(ann, &[&url]);
+    assert_eq!((page.exit, page.status), (0, 403), "{page:?}");
+    let link = link(&page.text()).expect("the page has a link");
+    assert!(ask(bob, &[&format!("{site}{link}")]).text().contains("This link is no longer valid"));
+    let followed = ask(ann, &["--location", &format!("{site}{link}")]);
+    assert_eq!((followed.status, followed.text().as_str()), (200, "e4 e5"), "{followed:?}");
+    assert!(followed.heads.to_lowercase().contains(&format!("location: {url}\r\n")), "{}", followed.heads);
+    assert_eq!(ask(ann, &[&url]).text(), "e4 e5");
+    assert_eq!(ask(ann, &["--http1.1", &url]).text(), "e4 e5");
+    assert_eq!(ask(bob, &[&url]).status, 403, "the other user of that machine has not followed it");
+    gateway.until_event(&["bypass opened", "localhost for 127.0.0.1 (ann)"]);
+    let event = gateway.until_event(&["\"bypassed\":true", "\"url\":\"/chess\"", "\"user\":\"ann\""]);
+    assert!(event.contains("\"action\":\"forwarded\""), "{event}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `lockgate check`: loads everything, says what was understood and what was not. Rule: the same loading as `serve`.
 
-use crate::config::{Config, Problem, describe, source_name};
+use crate::config::{Config, GroupLists, Problem, describe, source_name};
 use crate::loading::{self, Loaded};
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
@@ -164,7 +164,8 @@ fn lists_text(config: &Config, report: &lockgate_webfilter::Report) -> String {
     for source in &config.lists {
         let _ = writeln!(out, "  from {}", source_name(source).display());
     }
-    for (group, sources) in &config.group_lists {
+    for GroupLists { group, lists, .. } in &config.group_lists {
+        let Some(sources) = lists else { continue };
         let names: Vec<_> = sources.iter().map(|source| source_name(source).display().to_string()).collect();
         let names = if names.is_empty() { "nowhere".to_owned() } else { names.join(", ") };
         let _ = writeln!(out, "  for group {group} from {names}");

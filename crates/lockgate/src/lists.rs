@@ -2,8 +2,9 @@
 //! nothing can be used, is an error, so that a reload keeps what was loaded.
 
 use crate::clock;
-use crate::config::{Config, Source};
+use crate::config::{Config, GroupLists, Source};
 use crate::loading::files_below;
+use lockgate_webfilter::phrases;
 use lockgate_webfilter::{Database, Grouped, Include, Key, Kind, Report, Sources};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -33,18 +34,22 @@ pub struct Lists {
 
 /// Loads every list that the configuration names, once for each set of lists that some group has.
 pub fn load(config: &Config) -> Lists {
-    let (first, mut report, mut errors) = load_set(&config.lists, config);
+    let (first, mut report, mut errors) = load_set(&config.lists, config, config.phrases);
     let first = Arc::new(first);
     let mut database = Grouped::new(Arc::clone(&first));
-    let mut loaded = vec![(&config.lists, first)];
-    for (group, sources) in &config.group_lists {
-        let known = loaded.iter().find(|(known, _)| *known == sources).map(|(_, set)| Arc::clone(set));
+    let mut loaded = vec![(&config.lists, config.phrases.points_max, first)];
+    for GroupLists { group, lists, points_max } in &config.group_lists {
+        let sources = lists.as_ref().unwrap_or(&config.lists);
+        let points_max = points_max.unwrap_or(config.phrases.points_max);
+        let same = |(known, points, _): &&(&Vec<Source>, i32, _)| *known == sources && *points == points_max;
+        let known = loaded.iter().find(same).map(|(_, _, set)| Arc::clone(set));
         let set = known.unwrap_or_else(|| {
-            let (set, more, wrong) = load_set(sources, config);
+            let phrases = phrases::Settings { points_max, ..config.phrases };
+            let (set, more, wrong) = load_set(sources, config, phrases);
             report.add(more);
             errors.extend(wrong.into_iter().filter(|wrong| !errors.contains(wrong)).collect::<Vec<_>>());
             let set = Arc::new(set);
-            loaded.push((sources, Arc::clone(&set)));
+            loaded.push((sources, points_max, Arc::clone(&set)));
             set
         });
         database = database.with(group, set);
@@ -53,9 +58,13 @@ pub fn load(config: &Config) -> Lists {
 }
 
 /// One set of lists: ready to be asked, what became of the lines, and what keeps it from serving.
-fn load_set(sources: &[Source], config: &Config) -> (Database, Report, Vec<String>) {
+fn load_set(
+    sources: &[Source],
+    config: &Config,
+    phrases: phrases::Settings,
+) -> (Database, Report, Vec<String>) {
     let mut reading = Reading::new();
-    reading.sources.judge_phrases_by(config.phrases);
+    reading.sources.judge_phrases_by(phrases);
     reading.sources.set_files(config.files);
     for source in sources {
         match source {
@@ -184,9 +193,9 @@ pub fn files(config: &Config, group: &str) -> Vec<PathBuf> {
         Source::Path(path) if path.is_dir() => files_below(path).unwrap_or_default(),
         Source::Path(path) => vec![path.clone()],
     };
-    let (own, others): (Vec<_>, Vec<_>) = config.group_lists.iter().partition(|(name, _)| name == group);
-    let sets = own.iter().map(|(_, lists)| lists).chain([&config.lists]);
-    sets.chain(others.iter().map(|(_, lists)| lists)).flatten().flat_map(of).collect()
+    let (own, others): (Vec<_>, Vec<_>) = config.group_lists.iter().partition(|own| own.group == group);
+    let sets = own.iter().filter_map(|own| own.lists.as_ref()).chain([&config.lists]);
+    sets.chain(others.iter().filter_map(|own| own.lists.as_ref())).flatten().flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -241,10 +250,13 @@ mod tests {
         let broken = scratch.write("broken/bannedsitelist", "<html>\n");
         let mut config = config(&[]);
         let own = |path: &PathBuf| vec![Source::Path(path.clone())];
+        let group =
+            |group: &str, lists, points_max| GroupLists { group: group.to_owned(), lists, points_max };
         config.group_lists = vec![
-            ("pupils".to_owned(), own(&strict)),
-            ("guests".to_owned(), own(&strict)),
-            ("staff".to_owned(), Vec::new()),
+            group("pupils", Some(own(&strict)), None),
+            group("guests", Some(own(&strict)), None),
+            group("staff", Some(Vec::new()), None),
+            group("small", None, Some(10)),
         ];
         let lists = load(&config);
         assert_eq!(lists.errors, [""; 0]);
@@ -256,7 +268,8 @@ mod tests {
         }
         assert!(Arc::ptr_eq(lists.database.of("pupils"), lists.database.of("guests")));
         assert!(Arc::ptr_eq(lists.database.of("staff"), lists.database.of("default")));
-        config.group_lists.push(("broken".to_owned(), own(&broken)));
+        assert!(!Arc::ptr_eq(lists.database.of("small"), lists.database.of("default")));
+        config.group_lists.push(group("broken", Some(own(&broken)), None));
         assert!(load(&config).errors[0].contains("broken/bannedsitelist:1:"));
     }
 

@@ -10,7 +10,7 @@ use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
 use clap::ArgMatches;
 use lockgate_relay::events::Events;
 use lockgate_relay::server::{self, Running};
-use lockgate_relay::settings::{NextHop, Speaks};
+use lockgate_relay::settings::{NextHop, Speaks, Switch};
 use lockgate_relay::shared::Shared;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,7 +118,13 @@ fn greeting(config: &Config, running: &Running, signatures: u64, failed: u64) ->
     for (listener, address) in config.settings.listeners.iter().zip(running.addresses()) {
         let (name, protocol) = (&listener.name, listener.protocol.name());
         lines.push(match listener.protocol {
-            Speaks::Http => format!("  {name}: {protocol} on {address}, to where each request is for"),
+            Speaks::Http => {
+                let tls = match listener.intercept_tls {
+                    Switch::On => ", into TLS",
+                    Switch::Off => "",
+                };
+                format!("  {name}: {protocol} on {address}, to where each request is for{tls}")
+            }
             Speaks::Smtp | Speaks::Pop3 => {
                 format!("  {name}: {protocol} on {address}, next hop {}", listener.next_hop)
             }
@@ -160,6 +166,12 @@ To try, in another terminal:
   curl -x http://{proxy} http://example.com/
   curl -x http://{proxy} http://blocked.example/
   curl -x http://{proxy} --data-binary @eicar.com http://example.com/
+
+  # The same under TLS, which clients let the gateway look into who trust its authority.
+  {program} ca export > authority.pem
+  curl -x http://{proxy} --cacert authority.pem https://example.com/
+  curl -x http://{proxy} --cacert authority.pem https://blocked.example/
+  curl -x http://{proxy} --cacert authority.pem --data-binary @eicar.com https://example.com/
 
   # The same engines on files, and what was loaded.
   {program} scan eicar.com
@@ -228,6 +240,9 @@ impl Serving {
             ("signatures", self.signatures),
             ("connections_accepted", shared.counts.accepted.load(Relaxed)),
             ("connections_refused", shared.counts.refused.load(Relaxed)),
+            ("tls_intercepted", shared.counts.tls_intercepted.load(Relaxed)),
+            ("tls_clients_refused", shared.counts.tls_clients_refused.load(Relaxed)),
+            ("tls_servers_refused", shared.counts.tls_servers_refused.load(Relaxed)),
             ("hold_pool_bytes", shared.pools.hold.bytes_taken()),
             ("content_pool_bytes", shared.pools.parts.bytes_taken()),
         ]);

@@ -29,6 +29,17 @@ pub struct Draft {
     pub files: Files,
 }
 
+/// What of the web filter is a group's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupLists {
+    /// The group.
+    pub group: String,
+    /// Its lists, where they are not those of `[webfilter]`.
+    pub lists: Option<Vec<Source>>,
+    /// How many points a page may have for it, where it is not as many as in `[webfilter]`.
+    pub points_max: Option<i32>,
+}
+
 /// Where signatures or lists come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -139,6 +150,8 @@ pub struct GroupDraft {
     pub quarantine: Option<PathBuf>,
     /// Web lists of its own.
     pub lists: Option<Vec<Source>>,
+    /// How many points a page may have for it.
+    pub points_max: Option<i32>,
     /// Bans without an action of their own take that of their class, which may stand further down in the file.
     names: Vec<(NamePattern, Option<Verdict>)>,
     types: Vec<(FileType, Option<Verdict>)>,
@@ -150,6 +163,7 @@ impl Default for GroupDraft {
             group: Group::new(Group::DEFAULT_NAME),
             quarantine: None,
             lists: None,
+            points_max: None,
             names: Vec::new(),
             types: Vec::new(),
         }

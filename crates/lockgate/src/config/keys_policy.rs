@@ -113,6 +113,14 @@ const GROUP_KEYS: &[Key<GroupDraft>] = &[
         "Web lists of its own, in place of those of `[webfilter]`; `[]` is none. Groups with the same ones share them.",
         |d, v| v.list(Source::read).map(|sources| d.lists = Some(sources)),
     ),
+    key(
+        "naughtynesslimit",
+        "number",
+        "",
+        "How many points the phrases in a page may have, in place of `webfilter.naughtynesslimit`. A group with a number of its \
+         own has its lists in memory once more.",
+        |d, v| v.number(1).map(|points| d.points_max = Some(points)),
+    ),
     BANNED_NAMES,
     BANNED_TYPES,
     BYPASS,

@@ -20,7 +20,7 @@ mod value;
 mod tests;
 
 pub use crate::config::describe::describe;
-pub use crate::config::draft::Source;
+pub use crate::config::draft::{GroupLists, Source};
 pub use crate::config::problem::Problem;
 
 use crate::config::draft::{Draft, GroupDraft, ListenDraft};
@@ -66,8 +66,8 @@ pub struct Config {
     pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
     pub files: lockgate_webfilter::Files,
-    /// Those of the groups that have some of their own, by the group's name.
-    pub group_lists: Vec<(String, Vec<Source>)>,
+    /// What of them the groups have of their own.
+    pub group_lists: Vec<GroupLists>,
     /// Who is judged how.
     pub policy: Policy,
 }
@@ -121,7 +121,7 @@ struct Reading<'a> {
     http_number: usize,
     policy: GroupDraft,
     groups: Vec<(Group, Range<usize>)>,
-    group_lists: Vec<(String, Vec<Source>)>,
+    group_lists: Vec<GroupLists>,
 }
 
 impl<'a> Reading<'a> {
@@ -282,7 +282,8 @@ impl<'a> Reading<'a> {
                 format!("policy.group: another group is called {name:?}: choose another name"),
             );
         }
-        self.group_lists.extend(draft.lists.clone().map(|lists| (name, lists)));
+        let own = GroupLists { group: name, lists: draft.lists.clone(), points_max: draft.points_max };
+        self.group_lists.extend(Some(own).filter(|own| own.lists.is_some() || own.points_max.is_some()));
         self.groups.push((draft.finish(), span));
     }
 

@@ -9,7 +9,7 @@ use super::origin::Origin;
 use super::page::{Page, Way};
 use super::session::{Over, Session, VisitEnd, client_gone};
 use super::tunnel;
-use crate::events::access::Ending;
+use crate::events::access::{Ending, Server};
 use crate::events::{Action, Passage, Record};
 use crate::interception::Interception;
 use crate::settings::Unseen;
@@ -127,7 +127,7 @@ impl<'s> Asking<'s> {
         let patience = self.session.client.gate.settings.timeouts.command;
         let opening = opening::read(client, Some(origin.stream()), patience).await;
         let Ok(opening) = opening else {
-            self.note(Action::Lost, (Some(200), 0, "the client is gone"));
+            self.note(Action::Lost, (Some(200), 0, "the client is gone"), None);
             return Err(Over::Client);
         };
         if let Said::Hello(hello) = &opening.said {
@@ -143,7 +143,7 @@ impl<'s> Asking<'s> {
         }
         if self.inspection.is_refused() {
             let why = Page::blocked(self.inspection.judgement(), Way::ToServer).why();
-            self.note(Action::Refused, (None, 0, &why));
+            self.note(Action::Refused, (None, 0, &why), None);
             intercept::refuse(client)?;
             return Err(Over::Said);
         }
@@ -151,7 +151,7 @@ impl<'s> Asking<'s> {
             Ok(origin) => self.carry(client, opening, origin, why).await,
             Err(page) => {
                 let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
-                self.note(action, (None, 0, &page.why()));
+                self.note(action, (None, 0, &page.why()), None);
                 Err(Over::Said)
             }
         }
@@ -168,7 +168,7 @@ impl<'s> Asking<'s> {
                 let (guest, about) = (self.guest.clone(), self.about.clone());
                 let named = Self { session, asked, guest, about, inspection };
                 let why = Page::blocked(named.inspection.judgement(), Way::ToServer).why();
-                named.note(Action::Refused, (None, 0, &why));
+                named.note(Action::Refused, (None, 0, &why), None);
                 intercept::refuse(client)?;
                 return Err(Over::Said);
             }
@@ -203,9 +203,7 @@ impl<'s> Asking<'s> {
         }
         let server = Some(origin.server());
         let bytes = tunnel::carry(session, client, origin, &opening.bytes).await;
-        self.note(Action::Forwarded, (Some(200), bytes, ""));
-        let end = VisitEnd { ending: Ending::Tunnelled, status: 200, bytes, server, content_type: None };
-        session.visit(asked, Some(&self.guest), &end);
+        self.note(Action::Forwarded, (Some(200), bytes, ""), server);
         Err(Over::Said)
     }
 
@@ -213,7 +211,7 @@ impl<'s> Asking<'s> {
     fn answer(self, client: &mut Stream, page: &Page) -> Result<(), Over> {
         let action = if page.status() == 403 { Action::Refused } else { Action::Lost };
         let said = format!("{} {}", page.status(), page.why());
-        self.note(action, (Some(page.status()), 0, &said));
+        self.record(action, (Some(page.status()), 0, &said));
         let about = self.session.about(Some(&self.asked), self.about.id);
         let written = client.write(&page.bytes(&about));
         let ending = if action == Action::Refused { Ending::Denied } else { Ending::Failed };
@@ -223,7 +221,19 @@ impl<'s> Asking<'s> {
         Err(Over::Said)
     }
 
-    fn note(&self, action: Action, (status, bytes, reply): (Option<u16>, u64, &str)) {
+    /// It has ended: an event, and a line of the access log.
+    fn note(&self, action: Action, (status, bytes, reply): (Option<u16>, u64, &str), server: Option<Server>) {
+        self.record(action, (status, bytes, reply));
+        let ending = match action {
+            Action::Forwarded => Ending::Tunnelled,
+            Action::Refused => Ending::Denied,
+            _ => Ending::Aborted,
+        };
+        let end = VisitEnd { ending, status: status.unwrap_or(0), bytes, server, content_type: None };
+        self.session.visit(&self.asked, Some(&self.guest), &end);
+    }
+
+    fn record(&self, action: Action, (status, bytes, reply): (Option<u16>, u64, &str)) {
         self.session.shared.events.load().verdict(&Record {
             flow: &self.session.flow(),
             about: &self.about,

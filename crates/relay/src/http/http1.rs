@@ -62,19 +62,26 @@ impl Http1 {
         if !session.client.is_intercepted {
             return Some(Beginning::Http);
         }
-        let patience = session.client.gate.settings.timeouts.command;
-        tokio::select! {
-            ready = timeout(patience, self.stream.ready(Reading::Wanted)) => ready.ok()?.ok()?,
-            () = session.shared.drain.draining() => return None,
-        }
-        with_scratch(|scratch| match self.stream.try_read(scratch).ok()? {
-            ReadOutcome::Bytes(count) => {
-                self.stream.unread(&scratch[..count]);
-                Some(if scratch[0] == TLS_HANDSHAKE { Beginning::Tls } else { Beginning::Http })
+        let deadline = Instant::now() + session.client.gate.settings.timeouts.command;
+        loop {
+            let read = with_scratch(|scratch| {
+                let read = self.stream.try_read(scratch);
+                if let Ok(ReadOutcome::Bytes(count)) = read {
+                    self.stream.unread(&scratch[..count]);
+                }
+                read.map(|read| (read, scratch[0]))
+            });
+            match read.ok()? {
+                (ReadOutcome::Bytes(_), TLS_HANDSHAKE) => return Some(Beginning::Tls),
+                (ReadOutcome::Bytes(_), _) => return Some(Beginning::Http),
+                (ReadOutcome::End, _) => return None,
+                (ReadOutcome::WouldBlock, _) => {}
             }
-            ReadOutcome::WouldBlock => Some(Beginning::Http),
-            ReadOutcome::End => None,
-        })
+            tokio::select! {
+                ready = timeout_at(deadline, self.stream.ready(Reading::Wanted)) => ready.ok()?.ok()?,
+                () = session.shared.drain.draining() => return None,
+            }
+        }
     }
 
     /// From the first request to the end, and why it came.
