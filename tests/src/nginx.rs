@@ -63,15 +63,26 @@ http {
 impl Nginx {
     /// Starts one.
     pub fn start() -> Self {
-        Self::start_on(None, wait::free_address(), wait::free_address())
+        Self::start_on(None, wait::free_address(), wait::free_address(), CONFIGURATION)
+    }
+
+    /// Starts one that speaks HTTP/2, too, where it speaks HTTPS.
+    pub fn with_http2() -> Self {
+        let configuration = CONFIGURATION.replace("listen HTTPS ssl;", "listen HTTPS ssl http2;");
+        Self::start_on(None, wait::free_address(), wait::free_address(), &configuration)
     }
 
     /// Starts one on ports 80 and 443 of a server's address in its namespace.
     pub fn start_within(namespace: &Namespace, address: IpAddr) -> Self {
-        Self::start_on(Some(namespace), (address, 80).into(), (address, 443).into())
+        Self::start_on(Some(namespace), (address, 80).into(), (address, 443).into(), CONFIGURATION)
     }
 
-    fn start_on(namespace: Option<&Namespace>, http: SocketAddr, https: SocketAddr) -> Self {
+    fn start_on(
+        namespace: Option<&Namespace>,
+        http: SocketAddr,
+        https: SocketAddr,
+        configuration: &str,
+    ) -> Self {
         let directory = Directory::new("nginx");
         let certificate = certificate(directory.path());
         for name in ["www", "www/upload", "www/small", "body"] {
@@ -80,7 +91,7 @@ impl Nginx {
             // Its workers are users of their own.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("it is ours");
         }
-        let configuration = CONFIGURATION
+        let configuration = configuration
             .replace("HTTPS", &https.to_string())
             .replace("HTTP", &http.to_string())
             .replace("DIRECTORY", &directory.path().display().to_string());
