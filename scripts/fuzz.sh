@@ -47,6 +47,7 @@ sources() {
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
+    phrases) find $web/phrases -name "*.rs" ! -name tests.rs ;;
     weblists) find $web/ruleset $web/compiler.rs -name '*.rs' ;;
     url_lookup) echo $web/address.rs $web/database.rs $web/filters.rs $web/networks.rs $web/table.rs ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
