@@ -60,8 +60,8 @@ fn a_clean_file_is_downloaded_whole_and_an_infected_one_is_not() {
 
 /// A gateway that looks into TLS, an origin with a certificate that it checks, and a browser that trusts the gateway.
 fn intercepted(sections: &str, prepare: impl FnOnce(&Directory)) -> (Nginx, Gateway, Chromium) {
-    let nginx = Nginx::with_http2();
-    let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.https.port());
+    let nginx = Nginx::start();
+    let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.http2.port());
     let roots = nginx.certificate().display();
     let sections = format!(
         "{sections}\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [\"{roots}\"]"
@@ -85,7 +85,7 @@ fn within_tls_the_same_is_shown_and_blocked_by_http_2() {
     nginx.put("clean.bin", &clean);
     nginx.put("eicar.com", mail::eicar());
     nginx.put("long.bin", [mail::noise(2, 3_000_000), mail::eicar()].concat());
-    let base = format!("https://localhost:{}", nginx.https.port());
+    let base = format!("https://localhost:{}", nginx.http2.port());
 
     let shown = browser.navigate(&format!("{base}/page.html"));
     assert_eq!((shown.status, shown.protocol.as_str()), (200, "h2"), "{shown:?}");
