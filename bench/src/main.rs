@@ -57,7 +57,7 @@ fn run() -> std::io::Result<()> {
     };
     for name in wanted {
         match name {
-            "components" => scenario::components::run()?,
+            "components" => scenario::components::run(&directory)?,
             "mail-speed" => scenario::mail_speed::run(&directory)?,
             "mail-memory" => scenario::mail_memory::run(&directory)?,
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,

@@ -10,6 +10,7 @@ use lockgate_model::{
     Buffer, Database, Direction, FileType, Flow, Hit, Part, PartId, Pool, Protocol, Sink, Transaction,
     TransactionId,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// Processor time for one mail, in milliseconds.
@@ -57,7 +58,7 @@ pub fn measure(mail: &Mail, signatures: &str) -> std::io::Result<Components> {
 }
 
 /// Prints them for both kinds of mail.
-pub fn run() -> std::io::Result<()> {
+pub fn run(directory: &Path) -> std::io::Result<()> {
     let executable = mail::executable(1 << 20)?;
     let zipped = mail::zip("program.bin", &executable)?;
     let signatures = mail::random_signatures(SIGNATURES);
@@ -74,7 +75,7 @@ pub fn run() -> std::io::Result<()> {
         table.row(mail.name, &[cell(parts.base64_ms), cell(parts.inflate_ms), cell(parts.matching_ms)]);
     }
     table.print();
-    page_components::run()
+    page_components::run(&directory.join("components"))
 }
 
 fn decoder_for(file_type: FileType) -> Option<Box<dyn Decoder>> {

@@ -5,12 +5,13 @@ use crate::mail::{self, Random};
 use crate::report::Table;
 use crate::scenario::components::{thread_ms, time};
 use crate::scenario::mail_speed::SIGNATURES;
-use crate::web_lists::{SITES, made_sites};
+use crate::web_lists::{Lists, SITES, made_sites};
 use crate::web_origin::{PAGES, page};
 use lockgate_inspect::{Generation, Group, HoldPlan, Policy, Pools, Progress, Root, Session};
 use lockgate_model::{Buffer, Database, Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
 use lockgate_webfilter::{Address, Key, Moment, Outcome};
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What one push brings at most: as much as the gateway reads at once.
@@ -20,16 +21,17 @@ const LOOKUPS: usize = 200_000;
 const PAGES_AT_ONCE: usize = 20;
 
 /// Prints a table for the pages and one for the look-ups.
-pub fn run() -> std::io::Result<()> {
-    let sites = Arc::new(sites(&made_sites()));
+pub fn run(directory: &Path) -> std::io::Result<()> {
+    let lists = Lists::make(&directory.join("lists"))?;
+    println!("\nLists: {}", lists.words);
     let mut table = Table::new(
         "parts of a page's way, processor µs",
-        &["page", "nothing looked for", "sites", "signatures", "sites and signatures"],
+        &["page", "nothing looked for", "sites and phrases", "signatures", "all of them"],
     );
     let mut sources = lockgate_antivirus::Sources::new();
     sources.add("bench.ndb", mail::random_signatures(SIGNATURES).as_bytes());
     let signatures: Arc<dyn Database> = Arc::new(sources.compile().0);
-    let lists: Arc<dyn Database> = sites.clone();
+    let lists: Arc<dyn Database> = Arc::new(load(&lists.directory)?);
     for bytes in PAGES {
         let page = page(bytes);
         let cell = |databases: &[&Arc<dyn Database>]| {
@@ -41,8 +43,25 @@ pub fn run() -> std::io::Result<()> {
         table.row(&format!("{} KB", bytes >> 10), &cells);
     }
     table.print();
-    look_up(&sites);
+    look_up(&sites(&made_sites()));
     Ok(())
+}
+
+/// The lists of a directory and what they include, as the gateway loads them.
+fn load(directory: &Path) -> std::io::Result<lockgate_webfilter::Database> {
+    let mut sources = lockgate_webfilter::Sources::new(Key(0x1234, 0x5678));
+    for name in ["bannedsitelist", "weightedphraselist", "bannedphraselist", "exceptionphraselist"] {
+        let path = directory.join(name);
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        let mut includes = sources.add(&path.display().to_string(), &bytes);
+        while let Some(include) = includes.pop() {
+            match std::fs::read(&include.path) {
+                Ok(bytes) => includes.extend(sources.include(&include, &include.path, &bytes)),
+                Err(error) => sources.include_failed(&include, &error.to_string()),
+            }
+        }
+    }
+    Ok(sources.compile(Arc::new(|| NOW)).0)
 }
 
 fn sites(lines: &str) -> lockgate_webfilter::Database {

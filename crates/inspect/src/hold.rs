@@ -49,6 +49,31 @@ impl Released<'_> {
         Released { held: self.held, chunk: &[] }
     }
 
+    /// The part of it behind `skip` bytes, `take` of them at most; both are counted down, so that the next piece goes on.
+    pub fn part(mut self, skip: &mut u64, take: &mut u64) -> Self {
+        fn span(length: usize, skip: &mut u64, take: &mut u64) -> std::ops::Range<usize> {
+            let at_most = |bytes: u64| usize::try_from(bytes).map_or(length, |bytes| bytes.min(length));
+            let start = at_most(*skip);
+            let end = start + at_most(*take).min(length - start);
+            (*skip, *take) = (*skip - start as u64, *take - (end - start) as u64);
+            start..end
+        }
+        for held in &mut self.held {
+            let span = span(held.len(), skip, take);
+            held.truncate(span.end);
+            held.drain(..span.start);
+        }
+        self.chunk = &self.chunk[span(self.chunk.len(), skip, take)];
+        self
+    }
+
+    /// With another piece behind it.
+    pub fn followed_by(self, other: Released<'_>) -> Released<'static> {
+        let mut all = self.into_owned();
+        all.held.extend(other.into_owned().held);
+        all
+    }
+
     /// The slices, in order.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         self.held.iter().map(Vec::as_slice).chain(std::iter::once(self.chunk)).filter(|s| !s.is_empty())
@@ -241,6 +266,25 @@ mod tests {
         let plan = HoldPlan::HeadAndTail { hold_bytes: 50, tail_bytes: 25 };
         let (lefts, _) = run(plan, &pool, &content, 10);
         assert_eq!(lefts, [0, 0, 0, 0, 0, 35, 45, 55, 65, 75]);
+    }
+
+    #[test]
+    fn a_part_is_the_same_however_the_whole_is_cut() {
+        let pool = Pool::new(1 << 20);
+        let content: Vec<u8> = (0..100).collect();
+        for (skip, take) in [(0, 100), (0, 0), (10, 20), (99, 1), (100, 5), (40, 1000)] {
+            let expected = &content[skip.min(100)..(skip + take).min(100)];
+            for piece in [1, 7, 30, 100] {
+                let (mut skip, mut take) = (skip as u64, take as u64);
+                let mut hold = Hold::new(HoldPlan::HeadAndTail { hold_bytes: 20, tail_bytes: 9 }, &pool);
+                let mut all = Released::default();
+                for chunk in content.chunks(piece) {
+                    all = all.followed_by(hold.take(chunk).part(&mut skip, &mut take));
+                }
+                all = all.followed_by(hold.release(b"").part(&mut skip, &mut take));
+                assert_eq!(all.slices().collect::<Vec<_>>().concat(), expected, "{piece}");
+            }
+        }
     }
 
     #[test]

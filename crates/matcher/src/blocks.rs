@@ -11,7 +11,7 @@
 use crate::candidates::{Candidates, Sieve, key};
 use crate::encoded::{is_encoded, run_length};
 use crate::fragment::Window;
-use crate::look::{BATCH, Hits, Lens, Table};
+use crate::look::{Hits, LOOKS_MAX, Lens, Table};
 use crate::view::View;
 
 /// How many bytes before the block the candidates may be told apart by, the most first.
@@ -177,7 +177,7 @@ impl Blocks {
                 Some(from) => match run_length(&chunk[from..]).checked_sub(BEFORE + BEHIND) {
                     // A window that ends a block there lies within the run, so it is one that can.
                     Some(within) => (self.encoded.as_ref(), within / stride + 1),
-                    None => (Some(&self.table), BATCH),
+                    None => (Some(&self.table), LOOKS_MAX),
                 },
             };
             let looks = looks.min(left);
@@ -200,7 +200,7 @@ impl Blocks {
     ) {
         let chunk = view.chunk();
         while looks > 0 {
-            let batch = looks.min(BATCH);
+            let batch = looks.min(LOOKS_MAX);
             let count = table.look(chunk, first, batch, hits);
             // Two rounds, so that the reads of many hits, from farther memory, overlap too.
             let count = hits.keep(count, |place| {

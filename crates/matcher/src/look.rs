@@ -4,7 +4,7 @@
 //! written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 /// How many looks are taken before the hits are gone through.
-pub(crate) const BATCH: usize = 512;
+pub const LOOKS_MAX: usize = 512;
 /// Room that vector code may write beyond the hits it counts.
 const SLACK: usize = 16;
 /// Multipliers of the two hashes: odd, with bits all over.
@@ -15,7 +15,7 @@ const WORDS_MAX: usize = 1 << 18;
 
 /// How many bytes are looked at, and how they are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lens {
+pub struct Lens {
     /// Bytes from look to look; at most [`Lens::STRIDE_MAX`].
     pub stride: u32,
     /// Bytes of a block, 1 to 4.
@@ -31,7 +31,7 @@ impl Lens {
 
 /// Which blocks there are, more or less.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     lens: Lens,
     words: Box<[u32]>,
     shift: u32,
@@ -40,15 +40,23 @@ pub(crate) struct Table {
 }
 
 /// Where the hits of a batch are written: offsets behind their blocks.
-pub(crate) struct Hits {
-    places: [u32; BATCH + SLACK],
+pub struct Hits {
+    places: [u32; LOOKS_MAX + SLACK],
+}
+
+impl Default for Hits {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Hits {
+    /// None.
     pub fn new() -> Self {
-        Hits { places: [0; BATCH + SLACK] }
+        Hits { places: [0; LOOKS_MAX + SLACK] }
     }
 
+    /// The first so many.
     pub fn first(&self, count: usize) -> &[u32] {
         &self.places[..count]
     }
@@ -144,7 +152,7 @@ impl Table {
         ((block.wrapping_mul(MIX.0) >> self.shift) as usize, bits)
     }
 
-    /// Takes up to [`BATCH`] looks at a chunk, from `first` (a place behind a block, at least 4) by the stride. Returns how
+    /// Takes up to [`LOOKS_MAX`] looks at a chunk, from `first` (a place behind a block, at least 4) by the stride. Returns how
     /// many of them hit; looks past the chunk's end are not taken.
     #[inline]
     pub fn look(&self, chunk: &[u8], first: usize, looks: usize, hits: &mut Hits) -> usize {
@@ -152,7 +160,7 @@ impl Table {
         if first < 4 || first > chunk.len() {
             return 0;
         }
-        let looks = looks.min((chunk.len() - first) / stride + 1).min(BATCH);
+        let looks = looks.min((chunk.len() - first) / stride + 1).min(LOOKS_MAX);
         let (mut done, mut count) = match self.speed {
             Speed::Portable => (0, 0),
             #[cfg(target_arch = "x86_64")]
@@ -226,7 +234,7 @@ mod avx512 {
             // Mostly there is none.
             if hit != 0 {
                 let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((start + 4) as i32));
-                // SAFETY: at most `looks` ≤ BATCH hits come before these sixteen end, and SLACK is room for the rest.
+                // SAFETY: at most `looks` ≤ LOOKS_MAX hits come before these sixteen end, and SLACK is room for the rest.
                 unsafe {
                     let to = hits.places.as_mut_ptr().add(count);
                     _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, place));

@@ -345,6 +345,10 @@ pub struct Listener {
     pub realm: String,
     /// The ports that CONNECT may lead to (HTTP).
     pub connect_ports: Vec<u16>,
+    /// Hosts that may be asked for parts of their content (HTTP) …
+    pub range_hosts: Hosts,
+    /// … where it is of these types; of any, if there are none.
+    pub range_types: Vec<String>,
     /// The protocols that a client and a server may change to (HTTP).
     pub upgrades: Vec<String>,
     /// Whether TLS is intercepted (HTTP).
@@ -392,6 +396,8 @@ impl Listener {
             users: None,
             realm: String::from("Lockgate"),
             connect_ports: vec![443],
+            range_hosts: Hosts::default(),
+            range_types: Vec::new(),
             upgrades: vec!["websocket".to_owned()],
             intercept_tls: Switch::Off,
             upstream: None,

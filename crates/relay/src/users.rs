@@ -3,10 +3,13 @@
 
 mod hashed;
 
+use crate::tally::client_key;
 use hashed::Hashed;
 use ring::hmac;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
@@ -14,6 +17,9 @@ use tokio::task::spawn_blocking;
 
 /// The longest password that is looked at, in bytes: some hashes take longer for a longer one.
 const PASSWORD_BYTES_MAX: usize = 256;
+/// How many clients can have a password hashed beside one another: each waits for a place with one of his at a time, so that
+/// whoever tries thousands keeps nobody else waiting for thousands.
+const LANES: usize = 64;
 /// How many proofs, and how many failures, are remembered at least.
 const REMEMBERED: usize = 2048;
 
@@ -28,6 +34,9 @@ pub struct Users {
     wrong: Mutex<Recent>,
     /// How many passwords are hashed at once: the other cores go on serving.
     places: Semaphore,
+    /// One for the passwords of each client, or of a few.
+    lanes: Vec<tokio::sync::Mutex<()>>,
+    lane_of: RandomState,
 }
 
 /// Why a file of users cannot be used.
@@ -95,6 +104,8 @@ impl Users {
             right: Mutex::default(),
             wrong: Mutex::default(),
             places: Semaphore::new((cores / 2).max(1)),
+            lanes: (0..LANES).map(|_| tokio::sync::Mutex::default()).collect(),
+            lane_of: RandomState::new(),
         })
     }
 
@@ -104,7 +115,7 @@ impl Users {
     }
 
     /// The user, if the password is his. Hashing is done on a thread of its own, once for each password.
-    pub async fn prove(self: &Arc<Self>, name: &str, password: &[u8]) -> Option<Arc<str>> {
+    pub async fn prove(self: &Arc<Self>, client: IpAddr, name: &str, password: &[u8]) -> Option<Arc<str>> {
         if password.len() > PASSWORD_BYTES_MAX {
             return None;
         }
@@ -113,6 +124,8 @@ impl Users {
         if let Some(answer) = self.remembered(&mark) {
             return known.filter(|_| answer).map(|(name, _)| Arc::clone(name));
         }
+        let lane = self.lane_of.hash_one(client_key(client)) as usize % LANES;
+        let _lane = self.lanes.get(lane)?.lock().await;
         let _place = self.places.acquire().await.ok()?;
         // Another connection may have asked the same meanwhile: browsers open several.
         let answer = match self.remembered(&mark) {
@@ -198,7 +211,8 @@ mod tests {
 
     fn proof(users: &Arc<Users>, name: &str, password: &str) -> Option<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(users.prove(name, password.as_bytes())).map(|name| name.to_string())
+        let client = "192.0.2.1".parse().unwrap();
+        runtime.block_on(users.prove(client, name, password.as_bytes())).map(|name| name.to_string())
     }
 
     #[test]

@@ -260,6 +260,24 @@ const KEYS: &[Key<ListenDraft>] = &[
         |d, v| v.list(|item| item.number(1)).map(|ports| d.listener.connect_ports = ports),
     ),
     key(
+        "range_hosts",
+        "list of hosts",
+        "[]",
+        "Hosts that may be asked for ranges (http), written as in `no_upstream`. What they send then is `partial`. Any other \
+         is asked for the whole, which is inspected, and the client gets its range of that.",
+        |d, v| v.names().map(|names| d.listener.range_hosts = names.into_iter().collect()),
+    ),
+    key(
+        "range_types",
+        "list of media types",
+        "[]",
+        "The only types that they may send ranges of, such as `video/mp4`. Empty: any.",
+        |d, v| {
+            v.list(|item| item.name().map(|name| name.to_ascii_lowercase()))
+                .map(|types| d.listener.range_types = types)
+        },
+    ),
+    key(
         "upgrades",
         "list of protocols",
         "[\"websocket\"]",

@@ -104,9 +104,10 @@ async fn prove(session: &Session, asked: &Asked) -> Result<Option<Arc<str>>, Pag
     let Some(users) = &gate.users else { return Ok(None) };
     let unknown = |why| Page::unknown_user(&gate.settings.realm, why);
     let credentials = asked.credentials().map_err(unknown)?;
-    let user = users.prove(&credentials.user, &credentials.password).await;
+    let client = session.client.client.ip();
+    let user = users.prove(client, &credentials.user, &credentials.password).await;
     if user.is_none() {
-        let (client, name) = (session.client.client.ip().to_canonical(), plain(&credentials.user));
+        let (client, name) = (client.to_canonical(), plain(&credentials.user));
         let log = format!("wrong name or password from {client} on {}: {name}", gate.settings.name);
         session.shared.events.load().log(&log);
     }

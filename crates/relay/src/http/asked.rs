@@ -5,6 +5,7 @@ use super::admission::{Guest, Passage};
 use super::coding::{self, Codings};
 use super::credentials::Credentials;
 use super::page::Page;
+use super::range::Range;
 use super::replace;
 use super::site::Site;
 use crate::events;
@@ -229,9 +230,51 @@ impl Asked {
         for name in ["expect", "range", "if-range", "accept-encoding"] {
             fields.remove(name);
         }
+        if let Some(forwards) = self.forwards() {
+            fields.remove("max-forwards");
+            fields.push(b"Max-Forwards", forwards.saturating_sub(1).to_string().as_bytes());
+        }
         fields.push(b"Accept-Encoding", accepted.as_bytes());
         fields.push(b"Via", format!("{} {hostname}", self.version.number()).as_bytes());
         head
+    }
+
+    /// The one range that is asked for.
+    pub fn range(&self) -> Option<Range> {
+        Range::asked_for(&self.head)
+    }
+
+    /// Lets the server send a range all the same.
+    pub fn pass_range(&self, fields: &mut Fields) {
+        for name in ["Range", "If-Range"] {
+            self.head.fields.all(name).for_each(|value| fields.push(name.as_bytes(), value));
+        }
+    }
+
+    /// Why it goes no further: it has been here before, or was not meant to go on (RFC 9110 sections 7.6.2, 7.6.3).
+    pub fn goes_no_further(&self, hostname: &str) -> Option<Page> {
+        let is_own = |via: &&[u8]| {
+            let mut words = via.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+            words.nth(1).is_some_and(|by| by.eq_ignore_ascii_case(hostname.as_bytes()))
+        };
+        // Another gateway of this name may stand before this one; a request that was here twice comes again.
+        if self.head.fields.list("via").filter(is_own).count() > 1 {
+            return Some(Page::bad_request(
+                508,
+                "the request has been here before: it goes round in a circle",
+            ));
+        }
+        match self.forwards() {
+            Some(0) => Some(Page::bad_request(405, "Max-Forwards lets the request go no further than here")),
+            _ => None,
+        }
+    }
+
+    /// How many more may pass it on, where a method counts them.
+    fn forwards(&self) -> Option<u64> {
+        let counts = matches!(self.head.method.as_slice(), b"TRACE" | b"OPTIONS");
+        let value = self.head.fields.get("max-forwards").filter(|_| counts)?;
+        std::str::from_utf8(value).ok()?.trim().parse().ok()
     }
 
     /// What the request says that its content is.

@@ -1,6 +1,7 @@
 //! One message on its way through the inspection: [`Content`]. Rule: its head leaves with the first content that is let
 //! go, and its end only when all of it was.
 
+use super::range::Window;
 use crate::paced;
 use lockgate_inspect::{Inspection, Progress, Released};
 use lockgate_proto::http::Framing;
@@ -41,6 +42,8 @@ pub struct Content<H> {
     /// … and when the one that is held now leaves.
     tail_due: Option<Instant>,
     ending: Ending,
+    /// What of it leaves, where that is not all.
+    window: Option<Window>,
 }
 
 /// What becomes of content that was held whole and may leave.
@@ -112,6 +115,7 @@ impl<H> Content<H> {
             tail_time: None,
             tail_due: None,
             ending: Ending::LetGo,
+            window: None,
         }
     }
 
@@ -171,6 +175,11 @@ impl<H> Content<H> {
             return Ok(Outcome::Refused);
         }
         self.inspect(content, out)
+    }
+
+    /// The same, of which only a part leaves.
+    pub fn through(self, window: Option<Window>) -> Self {
+        Self { window, ..self }
     }
 
     /// When the tail that is held now has been held for its time.
@@ -313,6 +322,13 @@ impl<H> Content<H> {
         last: Last,
         out: Option<&mut impl Outlet<Head = H>>,
     ) -> io::Result<()> {
+        let released = match &mut self.window {
+            None => released,
+            Some(window) => window.pass(released, last == Last::Yes),
+        };
+        if released.is_empty() && last == Last::No {
+            return Ok(());
+        }
         match out {
             Some(out) => self.write(&released, last, out),
             None => {

@@ -106,6 +106,9 @@ impl<'s> Exchange<'s> {
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut out.fields);
         }
+        if settings.range_hosts.contains(&asked.host) {
+            asked.pass_range(&mut out.fields);
+        }
         let is_repeatable =
             framing == Framing::None && matches!(asked.method, Method::Head | Method::Idempotent);
         let closes = asked.wants_close || session.is_draining();
@@ -152,6 +155,10 @@ impl<'s> Exchange<'s> {
     async fn carry(&mut self) -> Result<(), Fault> {
         if self.request.inspection().is_refused() {
             return Err(self.blocked(Way::ToServer));
+        }
+        let hostname = &self.session.shared.settings.load_full().hostname;
+        if let Some(page) = self.asked.goes_no_further(hostname) {
+            return Err(Fault::Answer(Box::new(page), Action::Refused));
         }
         if self.asked.expects_continue && self.request.is_open() {
             // We answer it ourselves: the server hears nothing of the request before its content was judged.

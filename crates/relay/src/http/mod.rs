@@ -22,6 +22,7 @@ mod opening;
 mod origin;
 pub mod page;
 mod pool;
+mod range;
 mod replace;
 mod session;
 mod site;

@@ -7,6 +7,7 @@ use crate::http::asked::is_of_connection;
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
 use crate::http::page::Way;
+use crate::http::range::Window;
 use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::{HoldPlan, Inspection, Root};
@@ -107,15 +108,21 @@ impl Exchange<'_> {
             head.fields.get("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
         self.changes.of_response(&mut head.fields);
         let framing = self.framing_to_client(framing, &mut head);
+        if head.status == 206 && !self.may_be_partial(content_type.as_deref()) {
+            return Err(gateway(502, "it sends a part of its content that nobody may ask for"));
+        }
+        let came = head.status;
+        let (framing, window) = self.windowed(&mut head, framing, content_type.as_deref());
         let status = head.status;
         let (held, note) = self.held_for_rules(&head, framing, &root, content_type.as_deref());
         let plan = held.as_ref().map(|_| self.whole_plan());
-        let inspection = self.open_response(status, root, content_type.as_deref(), plan);
+        let inspection = self.open_response(came, root, content_type.as_deref(), plan);
         let is_stream = is_stream(content_type.as_deref());
         let mut content = Content::new(inspection, head, framing);
         if is_stream {
             content = content.with_tail_for(self.session.client.gate.settings.tail_time_max);
         }
+        content = content.through(window);
         if held.is_some() {
             content = content.withheld();
         }
@@ -131,6 +138,32 @@ impl Exchange<'_> {
             response.content.begin(&mut self.client).map_err(client_gone)?;
         }
         Ok(())
+    }
+
+    /// Where the client asked for a range and the server sends the whole, the head of the range and what of the whole
+    /// leaves. What rules may change has no ranges.
+    fn windowed(
+        &self,
+        head: &mut ResponseHead,
+        framing: Framing,
+        content_type: Option<&str>,
+    ) -> (Framing, Option<Window>) {
+        let has_rules =
+            self.changes.of_content(head, &media_type(content_type.unwrap_or_default())).is_some();
+        let range = self.asked.range().filter(|_| !has_rules);
+        match range.and_then(|range| range.of(head, framing)) {
+            Some((window, framing)) => (framing, Some(window)),
+            None => (framing, None),
+        }
+    }
+
+    /// Whether content of this type may come in part from the host.
+    fn may_be_partial(&self, content_type: Option<&str>) -> bool {
+        let settings = &self.session.client.gate.settings;
+        let media_type = media_type(content_type.unwrap_or_default());
+        let is_listed = settings.range_types.is_empty() || settings.range_types.contains(&media_type);
+        // What nobody asked for is partial all the same, and policy says what becomes of it.
+        is_listed || !settings.range_hosts.contains(&self.asked.host)
     }
 
     /// How the client is told where the content ends, and whether its connection does.

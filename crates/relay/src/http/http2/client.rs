@@ -9,6 +9,7 @@ use super::super::page::{About, Page};
 use super::super::session::{Over, Session, client_gone};
 use super::flow::{Incoming, Outgoing, broken};
 use super::{heads, limits, tunnel};
+use crate::events::access::Ending;
 use crate::stream::{ReadOutcome, Reading, Stream};
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -139,7 +140,10 @@ impl Http2 {
     /// Answers what is no request that could be served.
     fn refuse(&mut self, session: &Session, page: &Page) -> Result<(), Over> {
         let id = TransactionId(session.shared.next_id());
-        self.say_page(page, &session.about(None, id)).map_err(client_gone)?;
+        let about = session.about(None, id);
+        let written = self.say_page(page, &about);
+        session.visit_of_nothing(&page.visit(page.response(&about).1.len() as u64, Ending::Invalid));
+        written.map_err(client_gone)?;
         note(session, &format!("refused {id}: {} {}", page.status(), page.why()));
         Ok(())
     }
