@@ -30,6 +30,7 @@ sources() {
     bzip2) echo $content/codec/bzip2 $content/codec/bzip2.rs ;;
     brotli) echo $content/codec/brotli.rs $content/codec/stream.rs ;;
     deflate) echo $content/codec/deflate.rs $content/codec/stream.rs $content/codec/inflate.rs ;;
+    zstd) find $content/codec/zstd $content/codec/zstd.rs -name '*.rs' ! -name tests.rs ;;
     tar) echo $content/archive/tar $content/archive/tar.rs ;;
     uuencode) echo $content/mime/uuencode.rs ;;
     filetype) echo $content/filetype $content/filetype.rs ;;
@@ -48,8 +49,9 @@ sources() {
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
+    phrases) find $web/phrases -name "*.rs" ! -name tests.rs ;;
     weblists) find $web/ruleset $web/compiler.rs -name '*.rs' ;;
-    url_lookup) echo $web/address.rs $web/database.rs $web/filters.rs $web/networks.rs $web/table.rs ;;
+    url_lookup) echo $web/address.rs $web/asking.rs $web/database.rs $web/filters.rs $web/networks.rs $web/table.rs ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;
     esac

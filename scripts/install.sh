@@ -14,7 +14,7 @@ for group in "$@"; do
     run) packages="$packages swaks curl" ;;
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
-        nginx-light apache2-bin apache2-utils haproxy curl nftables iproute2 openssl bzip2 gzip mount util-linux procps \
+        nginx-light apache2-bin apache2-utils haproxy curl nftables iproute2 openssl bzip2 gzip zstd mount util-linux procps \
         squid microsocks python3-websockets chromium libnss3-tools fonts-dejavu-core" ;;
     # A reader of responses that is not ours.
     conformance) packages="$packages python3" ;;
@@ -22,7 +22,7 @@ for group in "$@"; do
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 procps
         linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
-    fuzz) packages="$packages g++ brotli bzip2 zip tar gzip openssl" ;;
+    fuzz) packages="$packages g++ brotli bzip2 zip tar gzip zstd openssl" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, conformance, bench, fuzz" >&2; exit 2 ;;
     esac
 done

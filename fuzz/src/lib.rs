@@ -3,7 +3,7 @@
 pub mod http;
 
 use lockgate_content::trace::{Said, trace};
-use lockgate_content::{Coding, Decoder, Means, open, open_coding};
+use lockgate_content::{Coding, Decoder, Means, open, open_coding, open_form};
 use lockgate_model::{FileType, Pool};
 
 /// The input's first eight bytes say how the rest is cut: seeds, and what the fuzzer makes of them, stay readable.
@@ -44,6 +44,12 @@ pub fn decode(file_type: FileType, input: &[u8]) {
 /// A content coding's decoder says the same of an input whole and in pieces.
 pub fn undo(coding: Coding, input: &[u8]) {
     compare(input, |means| open_coding(coding, means).expect("it is supported"));
+}
+
+/// An uploaded form's decoder says the same of an input whole and in pieces.
+pub fn form(input: &[u8]) {
+    let types = [b"multipart/form-data; boundary=b".to_vec()];
+    compare(input, |_| open_form(&types, FileType::Data).expect("it is no archive"));
 }
 
 fn compare(input: &[u8], open: impl Fn(&Means) -> Box<dyn Decoder>) {

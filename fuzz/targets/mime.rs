@@ -3,4 +3,7 @@
 
 use lockgate_model::FileType;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| lockgate_fuzz::decode(FileType::Mail, input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    lockgate_fuzz::decode(FileType::Mail, input);
+    lockgate_fuzz::form(input);
+});

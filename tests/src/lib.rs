@@ -6,6 +6,7 @@ pub mod chromium;
 pub mod curl;
 pub mod desync;
 pub mod dovecot;
+pub mod e2guardian;
 pub mod fetch;
 pub mod gateway;
 pub mod mail;

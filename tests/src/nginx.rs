@@ -19,6 +19,8 @@ pub struct Nginx {
     pub http: SocketAddr,
     /// Where it speaks HTTPS, as `localhost`.
     pub https: SocketAddr,
+    /// Where it speaks HTTP/2, as `localhost`, to who can, and else HTTPS.
+    pub http2: SocketAddr,
     certificate: PathBuf,
     _running: Running,
     directory: Directory,
@@ -43,6 +45,8 @@ http {
     server {
         listen HTTP;
         listen HTTPS ssl;
+        listen NEWER ssl http2;
+        http2_max_concurrent_streams 128;
         ssl_certificate DIRECTORY/certificate.pem;
         ssl_certificate_key DIRECTORY/key.pem;
         root DIRECTORY/www;
@@ -63,15 +67,16 @@ http {
 impl Nginx {
     /// Starts one.
     pub fn start() -> Self {
-        Self::start_on(None, wait::free_address(), wait::free_address())
+        Self::start_on(None, [wait::free_address(), wait::free_address(), wait::free_address()])
     }
 
     /// Starts one on ports 80 and 443 of a server's address in its namespace.
     pub fn start_within(namespace: &Namespace, address: IpAddr) -> Self {
-        Self::start_on(Some(namespace), (address, 80).into(), (address, 443).into())
+        Self::start_on(Some(namespace), [80, 443, 8443].map(|port| (address, port).into()))
     }
 
-    fn start_on(namespace: Option<&Namespace>, http: SocketAddr, https: SocketAddr) -> Self {
+    fn start_on(namespace: Option<&Namespace>, addresses: [SocketAddr; 3]) -> Self {
+        let [http, https, http2] = addresses;
         let directory = Directory::new("nginx");
         let certificate = certificate(directory.path());
         for name in ["www", "www/upload", "www/small", "body"] {
@@ -82,6 +87,7 @@ impl Nginx {
         }
         let configuration = CONFIGURATION
             .replace("HTTPS", &https.to_string())
+            .replace("NEWER", &http2.to_string())
             .replace("HTTP", &http.to_string())
             .replace("DIRECTORY", &directory.path().display().to_string());
         let file = directory.write("nginx.conf", configuration);
@@ -89,13 +95,13 @@ impl Nginx {
         // What it says before it has read where errors go.
         command.arg("-e").arg(directory.join("errors")).arg("-c").arg(file);
         let running = Running::start(&mut command, &directory.join("output"));
-        for address in [http, https] {
+        for address in addresses {
             match namespace {
                 Some(namespace) => namespace.until_listening(address.port()),
                 None => wait::until_listening(address),
             }
         }
-        Self { http, https, certificate, _running: running, directory }
+        Self { http, https, http2, certificate, _running: running, directory }
     }
 
     /// Puts a file where it is served, and returns its address.

@@ -2,6 +2,7 @@
 //! on the server.
 
 use lockgate_tests::nginx::Nginx;
+use lockgate_tests::origin::origin;
 use lockgate_tests::process::run;
 use lockgate_tests::{Directory, Gateway, curl, mail};
 use std::io::{self, Read, Write};
@@ -241,4 +242,59 @@ fn urls_and_headers_are_changed_on_their_way() {
         assert_eq!(request.contains(line), is_there, "{line}: {request}");
     }
     assert!(!echo("/else").contains("YouTube-Restrict"));
+}
+
+#[test]
+fn people_are_led_to_another_page() {
+    let (gateway, nginx) = listing(&[
+        (
+            "urlredirectregexplist",
+            "\"^http://127\\.0\\.0\\.1/old/(.*)\"->\"http://moved.example/\\1?from=x y\"\n",
+        ),
+        (
+            "urlregexplist",
+            "\"^http://127\\.0\\.0\\.1/safe/\"->\"https://safe.example/\"\n\"/alias$\"->\"/page\"\n",
+        ),
+        ("exceptionurllist", "127.0.0.1/old/kept\n"),
+    ]);
+    for (path, location) in [
+        ("old/a/b", "location: http://moved.example/a/b?from=x%20y\r\n"),
+        ("safe/x", "location: https://safe.example/x\r\n"),
+    ] {
+        let fetched = curl::through(gateway.address, &[&nginx.url(path)]);
+        assert_eq!((fetched.exit, fetched.status), (0, 302), "{fetched:?}");
+        assert!(fetched.heads.to_lowercase().contains(location), "{}", fetched.heads);
+    }
+    assert!(nginx.log().is_empty(), "{:?}", nginx.log());
+    gateway.until_event(&["led to another page by urlredirectregexplist:1", "/old/a/b"]);
+    nginx.put("page", "here");
+    assert_eq!(curl::through(gateway.address, &[&nginx.url("alias")]).text(), "here");
+    assert_eq!(curl::through(gateway.address, &[&nginx.url("old/kept")]).status, 404);
+}
+
+#[test]
+fn a_page_in_zstd_is_looked_into_and_asked_for() {
+    let (gateway, nginx) = (Gateway::http("", ""), Nginx::start());
+    let zstd = |content: &[u8]| packed("zstd", &["-q", "-19"], "zst", content);
+    let served = |content: Vec<u8>| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: zstd\r\nContent-Length: {}\r\n\r\n",
+            content.len()
+        );
+        format!("http://{}/page", origin([head.as_bytes(), &content].concat()))
+    };
+    let words = b"nothing to be found here\n".repeat(20_000);
+    let clean = zstd(&words);
+    let fetched = curl::through(gateway.address, &[&served(clean.clone())]);
+    assert!(fetched.status == 200 && fetched.body == clean, "{}", fetched.printed);
+    let bad = zstd(&[&words[..], &mail::eicar()].concat());
+    for content in [zstd(&mail::eicar()), zstd(&mail::zip_of_gzip("eicar.com", &gzip(&mail::eicar()))), bad] {
+        let fetched = curl::through(gateway.address, &[&served(content)]);
+        assert_eq!(fetched.status, 403, "{fetched:?}");
+        assert!(fetched.text().contains("Test.Eicar"), "{}", fetched.text());
+    }
+    // A file of that type is an archive like any other.
+    let file = nginx.put("file.zst", zstd(&mail::eicar()));
+    assert_eq!(curl::through(gateway.address, &["-H", "Accept-Encoding: zstd, dcz", &file]).status, 403);
+    nginx.until_logged(&["/file.zst", "|zstd|"]);
 }

@@ -7,6 +7,7 @@ pub mod gzip;
 pub mod inflate;
 pub mod stream;
 pub mod unpacker;
+pub mod zstd;
 
 use lockgate_model::Reason;
 

@@ -7,7 +7,7 @@
 //! rather than decoded in both ways.
 
 use crate::codec::gzip::GzipDecoder;
-use crate::codec::{brotli, deflate};
+use crate::codec::{brotli, deflate, zstd};
 use crate::decoder::{Decoder, Event, Means, More, Step};
 use lockgate_model::filetype::Kind;
 use lockgate_model::{FileType, Reason};
@@ -21,11 +21,13 @@ pub enum Coding {
     Deflate,
     /// `br`.
     Brotli,
+    /// `zstd`.
+    Zstd,
 }
 
 impl Coding {
     /// All of them, the best to ask for first.
-    pub const ALL: [Self; 3] = [Self::Gzip, Self::Deflate, Self::Brotli];
+    pub const ALL: [Self; 4] = [Self::Gzip, Self::Deflate, Self::Brotli, Self::Zstd];
 
     /// By name, in any case.
     pub fn named(name: &[u8]) -> Option<Self> {
@@ -40,6 +42,7 @@ impl Coding {
             Self::Gzip => "gzip",
             Self::Deflate => "deflate",
             Self::Brotli => "br",
+            Self::Zstd => "zstd",
         }
     }
 }
@@ -54,6 +57,7 @@ pub fn open_coding(coding: Coding, means: &Means) -> Result<Box<dyn Decoder>, Re
         Coding::Gzip => Box::new(GzipDecoder::new()),
         Coding::Deflate => Box::new(deflate::decoder()),
         Coding::Brotli => Box::new(brotli::decoder(&means.pool)),
+        Coding::Zstd => Box::new(zstd::decoder(&means.pool)),
     })
 }
 
@@ -64,7 +68,7 @@ pub fn open_coding(coding: Coding, means: &Means) -> Result<Box<dyn Decoder>, Re
 /// [`Reason::Unsupported`] where they say that it is a container without the coding.
 pub fn open_coded(coding: Coding, seems: FileType, means: &Means) -> Result<Box<dyn Decoder>, Reason> {
     let undo = open_coding(coding, means)?;
-    if (coding, seems) == (Coding::Gzip, FileType::Gzip) {
+    if matches!((coding, seems), (Coding::Gzip, FileType::Gzip) | (Coding::Zstd, FileType::Zstd)) {
         return Ok(undo); // Both readings are one.
     }
     if seems.kind() == Kind::Container {

@@ -45,7 +45,7 @@ fn codings_have_names() {
         assert_eq!(Coding::named(coding.name().to_uppercase().as_bytes()), Some(coding));
     }
     assert_eq!(Coding::named(b"X-Gzip"), Some(Coding::Gzip));
-    for other in ["identity", "compress", "gzip ", "gzip;q=1", "", "*", "zstd"] {
+    for other in ["identity", "compress", "gzip ", "gzip;q=1", "", "*", "zst"] {
         assert_eq!(Coding::named(other.as_bytes()), None, "{other}");
     }
 }
@@ -64,9 +64,7 @@ fn what_is_one_thing_only_is_decoded() {
 #[test]
 fn a_container_without_its_coding_is_told() {
     for seems in [FileType::Zip, FileType::Gzip, FileType::Rar, FileType::Tar, FileType::Mail] {
-        for coding in
-            Coding::ALL.into_iter().filter(|coding| (coding.name(), seems.name()) != ("gzip", "gzip"))
-        {
+        for coding in Coding::ALL.into_iter().filter(|coding| coding.name() != seems.name()) {
             assert_eq!(open_coded(coding, seems, &means()).err(), Some(Reason::Unsupported), "{seems:?}");
             assert!(open_coding(coding, &means()).is_ok());
         }

@@ -183,9 +183,13 @@ impl Asked {
     /// Takes over what the lists make of its URL.
     pub fn change(&mut self, rewriting: &Rewriting) {
         let Some(mut url) = rewriting.url.as_deref().and_then(|url| Url::parse(url).ok()) else { return };
-        // What rules see has no port.
-        if url.host == self.host && url.port == url.scheme.port() {
-            url.port = self.port;
+        // What rules see has no port, and is http whatever it came by.
+        if url.port == url.scheme.port() {
+            let own = if self.scheme() == Scheme::Https.name() { Scheme::Https } else { Scheme::Http };
+            (url.scheme, url.port) = (own, own.port());
+            if url.host == self.host || self.is_tunnel() {
+                url.port = self.port;
+            }
         }
         self.other = Some(url);
     }

@@ -15,7 +15,7 @@ use super::admission::Guest;
 use super::asked::{Asked, Method};
 use super::content::{Content, Said};
 use super::downstream::Downstream;
-use super::page::Way;
+use super::page::{Page, Way};
 use super::replace::{Changes, Replacing};
 use super::session::{Over, Session};
 use super::upstream::Upstream;
@@ -155,6 +155,9 @@ impl<'s> Exchange<'s> {
     async fn carry(&mut self) -> Result<(), Fault> {
         if self.request.inspection().is_refused() {
             return Err(self.blocked(Way::ToServer));
+        }
+        if let Some((to, rules)) = self.changes.leads_to(&self.asked) {
+            return Err(Fault::Answer(Box::new(Page::led(to, &rules)), Action::Replaced));
         }
         let hostname = &self.session.shared.settings.load_full().hostname;
         if let Some(page) = self.asked.goes_no_further(hostname) {

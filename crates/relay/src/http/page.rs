@@ -106,6 +106,12 @@ impl Page {
         Self { field: Some(("Location", to)), ..Self::new(302, Subject::GoOn, reasons) }
     }
 
+    /// In place of a page that lists lead away from, by these rules.
+    pub fn led(to: String, rules: &str) -> Self {
+        let reasons = vec![Why::Words(format!("led to another page by {rules}"))];
+        Self { field: Some(("Location", to)), ..Self::new(302, Subject::Led, reasons) }
+    }
+
     fn new(status: u16, subject: Subject, reasons: Vec<Why>) -> Self {
         Self { status, subject, reasons, field: None }
     }

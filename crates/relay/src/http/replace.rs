@@ -5,7 +5,7 @@ use super::asked::Asked;
 use lockgate_inspect::{Coding, Root, Undone, undo};
 use lockgate_model::rewrite::{Asking, Line, Replaced, Rewriter, Rewriting};
 use lockgate_model::{Grant, Pool};
-use lockgate_proto::http::{Fields, ResponseHead};
+use lockgate_proto::http::{Fields, ResponseHead, Scheme};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -56,6 +56,17 @@ impl Changes {
         Self { rewriter: Some(rewriter), request }
     }
 
+    /// Where the client is sent, and by which rules: there, or where the server that it is led to cannot be asked for it.
+    pub fn leads_to(&self, asked: &Asked) -> Option<(String, String)> {
+        let is_elsewhere = |url: &Vec<u8>| {
+            asked.scheme() == Scheme::Http.name()
+                && url.get(..8).is_some_and(|s| s.eq_ignore_ascii_case(b"https://"))
+        };
+        let url = self.request.url.as_ref().filter(|url| is_elsewhere(url));
+        let to = self.request.redirect.as_ref().or(url)?;
+        Some((written(to), self.request.rules.join(", ")))
+    }
+
     /// Changes the lines of a response's header.
     pub fn of_response(&self, fields: &mut Fields) {
         if let Some(rewriter) = &self.rewriter {
@@ -99,6 +110,18 @@ pub fn edit(fields: &mut Fields, lines: &[Line]) {
     let added = lines.iter().filter(|line| line.at.is_none()).filter_map(|line| field(&line.text));
     added.for_each(|(name, value)| edited.push(name, value));
     *fields = edited;
+}
+
+/// An address as it may stand in a field: what may not is escaped (RFC 3986 section 2.1).
+fn written(url: &[u8]) -> String {
+    let mut out = String::with_capacity(url.len());
+    for byte in url {
+        match byte {
+            b'!'..=b'~' => out.push(char::from(*byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
 }
 
 /// A line as a field; `None` where it is none, or one that no rule may write.

@@ -2,6 +2,7 @@
 
 mod http_evader;
 mod http_raw;
+mod web_phrases;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,22 +24,24 @@ fn main() -> ExitCode {
         eprintln!("conformance DIR [SET]");
         return ExitCode::from(2);
     };
-    let sets: [(&str, Check); 7] = [
-        ("clamav-dbs", databases),
-        ("clamav-testfiles", test_files),
-        ("zipbombs", bounded),
-        ("archives", bounded),
-        ("mime-is-broken", odd_mails),
-        ("http-evader", http_evader::check),
-        ("http-raw", http_raw::check),
+    let sets: [(&str, &str, Check); 8] = [
+        ("clamav-dbs", "clamav-dbs", databases),
+        ("clamav-testfiles", "clamav-testfiles", test_files),
+        ("zipbombs", "zipbombs", bounded),
+        ("archives", "archives", bounded),
+        ("mime-is-broken", "mime-is-broken", odd_mails),
+        ("http-evader", "http-evader", http_evader::check),
+        ("http-raw", "http-raw", http_raw::check),
+        ("web-phrases", "web-lists", web_phrases::check),
     ];
     let only = std::env::args().nth(2);
     let (mut passed, mut failed, mut missing) = (0, 0, 0);
-    for (name, check) in sets.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name))
-    {
+    let is_asked = |(name, ..): &(&str, &str, Check)| only.as_deref().is_none_or(|only| only == *name);
+    for (name, directory, check) in sets.into_iter().filter(is_asked) {
         // Some sets lie one directory further down.
-        let below = fs::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path().join(name));
-        let place = std::iter::once(data.join(name)).chain(below).find(|path| path.is_dir());
+        let below =
+            fs::read_dir(&data).into_iter().flatten().flatten().map(|entry| entry.path().join(directory));
+        let place = std::iter::once(data.join(directory)).chain(below).find(|path| path.is_dir());
         let Some(directory) = place else {
             println!("{name}: MISSING, nothing was checked");
             missing += 1;

@@ -1,6 +1,6 @@
 //! Makes what the fuzz targets begin with: `fuzz-seeds DIRECTORY` writes `DIRECTORY/TARGET/NAME`. Rule: made here, not collected.
 //!
-//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar.
+//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
 
 mod http;
 mod settings;
@@ -89,6 +89,9 @@ impl Samples {
         line(
             "head -c 400000 /dev/zero | bzip2 -c > zeros.bz2; head -c 400000 /dev/zero | gzip -c > zeros.gz",
         );
+        line("for l in 1 6 19; do zstd -q -$l -c in/text.txt > text$l.zst; done");
+        line("for l in 1 9 19; do cat /etc/passwd *.gz | zstd -q --check -$l -c > mixed$l.zst; done");
+        line("cat text1.zst mixed9.zst > two.zst; head -c 300000 /dev/zero | zstd -q -c > zeros.zst");
         line(
             "for q in 0 5 9 11; do brotli -q $q -c in/text.txt > text$q.br; brotli -q $q -w 10 -c in/deep/er/noise.bin > noise$q.br; done",
         );
@@ -122,9 +125,14 @@ impl Samples {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
-    for (target, end) in
-        [("zip", ".zip"), ("gzip", ".gz"), ("bzip2", ".bz2"), ("tar", ".tar"), ("brotli", ".br")]
-    {
+    for (target, end) in [
+        ("zip", ".zip"),
+        ("gzip", ".gz"),
+        ("bzip2", ".bz2"),
+        ("tar", ".tar"),
+        ("zstd", ".zst"),
+        ("brotli", ".br"),
+    ] {
         for (name, bytes) in samples.ending(end) {
             corpus.put_cut(target, name, bytes);
             let (half, _) = bytes.split_at(bytes.len() * 2 / 3);

@@ -60,7 +60,34 @@ const URLS: &[&str] = &[
     "%zz%4.example/%41%",
 ];
 
+/// A list, and a page.
+const PHRASES: &[(&str, &[u8])] = &[
+    (
+        "<foo><10>\n< bar ><-5>\n<two words>,<18><20%>\n<no>",
+        b"<title>foo</title><p>two&nbsp;words, 18 &#98;ar <b>no",
+    ),
+    (
+        "#listcategory: \"A\"\n#time: 9 0 17 0 01234\n.Include<x>\n<e-mail><3>\nnone\n<a><0>\n<",
+        b"<meta name=k content='foo'>e-mail</head>",
+    ),
+    (
+        "#noconvert\n<\u{421}\u{435}><7>\n<x><1>\n<xy><1>\n<m\u{e4}dchen><9>",
+        "<meta charset=koi8-r>\u{ad}M\u{c4}DCHEN xy \u{2003}m&auml;dchen".as_bytes(),
+    ),
+    ("<abcdef ghi><5>\n<abc><1>\n<bcde><2>", b"\xff\xfea\0b\0c\0d\0e\0f\0 \0g\0h\0i\0"),
+    ("<caf\u{e9}><5>", b"CAF\xc9 caf\xe9 caf\xc3\xa9 &eacute &#xe9 &#233; \xe2\x82"),
+];
+
 pub fn seeds(corpus: &Corpus) {
+    for (index, (list, page)) in PHRASES.iter().enumerate() {
+        let long = [list.as_bytes(), b"\n\n", page, " a quiet page".repeat(90).as_bytes(), page].concat();
+        corpus.put_cut("phrases", &format!("page{index}"), &long);
+    }
+    corpus.put_cut(
+        "phrases",
+        "latin",
+        b"<m\xe4dchen><9>\n<\xd3\xc5><3>\n\n<meta charset=windows-1251>\xd1\xe5 m\xe4dchen",
+    );
     for (index, (name, text)) in LISTS.iter().enumerate() {
         corpus.put("weblists", &format!("list{index}"), format!("{name}\n\n{text}").as_bytes());
     }

@@ -99,6 +99,7 @@ impl Exchange<'_> {
                 ReadOutcome::Bytes(count) => count,
                 // What was read before may still be a whole message whose end was not looked at.
                 ReadOutcome::WouldBlock => 0,
+                ReadOutcome::End if self.take_in(&mut &[][..])? => return Ok(true),
                 ReadOutcome::End => return Err(Fault::Client),
             };
             let mut rest = &scratch[..count];

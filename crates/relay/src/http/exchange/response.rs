@@ -29,6 +29,8 @@ impl Exchange<'_> {
                 ReadOutcome::Bytes(count) => count,
                 // What was read before may still be a whole message whose end was not looked at.
                 ReadOutcome::WouldBlock => 0,
+                // … and so when the server has closed behind it, while the last of it was inspected.
+                ReadOutcome::End if self.take_out(&mut &[][..])? => return Ok(true),
                 ReadOutcome::End => return self.origin_ended().map(|()| true),
             };
             // From the first byte on the server has seen the request.

@@ -28,12 +28,14 @@ pub enum Subject {
     LinkOver,
     /// The link past a page was taken.
     GoOn,
+    /// A list leads to another page.
+    Led,
 }
 
 impl Subject {
     /// All of them.
     #[cfg(test)]
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Unwanted,
         Self::RequestBlocked,
         Self::ResponseBlocked,
@@ -45,6 +47,7 @@ impl Subject {
         Self::Unknown,
         Self::LinkOver,
         Self::GoOn,
+        Self::Led,
     ];
 
     /// The heading.
@@ -69,7 +72,8 @@ impl Subject {
             (Self::LinkOver, English) => "This link is no longer valid",
             (Self::LinkOver, German) => "Dieser Link gilt nicht mehr",
             (Self::GoOn, English) => "Going on",
-            (Self::GoOn, German) => "Weiter",
+            (Self::GoOn | Self::Led, German) => "Weiter",
+            (Self::Led, English) => "Another page",
         }
     }
 
@@ -120,6 +124,8 @@ impl Subject {
             }
             (Self::GoOn, English) => "For a while the page is let through.",
             (Self::GoOn, German) => "Die Seite wird eine Zeit lang durchgelassen.",
+            (Self::Led, English) => "In place of this page there is another one.",
+            (Self::Led, German) => "Statt dieser Seite gibt es eine andere.",
         }
     }
 

@@ -1,0 +1,59 @@
+//! Pages judged by the phrases in them. Rule: what is over the limit does not arrive whole, and the arithmetic is told.
+
+use lockgate_tests::gateway::lockgate;
+use lockgate_tests::nginx::Nginx;
+use lockgate_tests::{Gateway, curl};
+
+const WEIGHTED: &str = "#listcategory: \"Games\"\n< dice ><40>\n<card table><30>\n<school><-40>\n";
+const LISTS: &str = "[webfilter]\nlists = [\"DIRECTORY/lists\"]\n";
+
+fn gateway(listener_lines: &str) -> Gateway {
+    Gateway::http_prepared(listener_lines, LISTS, |directory| {
+        directory.write("lists/weightedphraselist", WEIGHTED);
+        directory.write("lists/bannedphraselist", "<forbidden>,<words>\n");
+        directory.write("lists/exceptionphraselist", "<about safety>\n");
+        directory.write("lists/exceptionurllist", "127.0.0.1/excepted.html\n");
+    })
+}
+
+#[test]
+fn pages_are_judged_by_their_phrases() {
+    let (nginx, gateway) = (Nginx::start(), gateway(""));
+    for (name, page, is_blocked) in [
+        ("over.html", "<p>Dice, and a card&nbsp;<b>table</b>", true),
+        ("within.html", "<p>Dice, and a table of cards", false),
+        ("school.html", "<p>Dice, and a card table, at school", false),
+        ("banned.html", "words that are forbidden", true),
+        ("safe.html", "words that are forbidden: about safety", false),
+        ("excepted.html", "words that are forbidden", false),
+    ] {
+        let url = nginx.put(name, page.as_bytes());
+        let fetched = curl::through(gateway.address, &[&url]);
+        assert_eq!(fetched.status == 403, is_blocked, "{name}: {fetched:?}");
+        assert_eq!(fetched.text() == page, !is_blocked, "{name}");
+    }
+    let compressed = curl::through(gateway.address, &["--compressed", &nginx.url("compressed/over.html")]);
+    assert_eq!(compressed.status, 403, "a coding hides nothing");
+    let event = gateway.until_event(&["\"event_type\":\"verdict\"", "/over.html", "\"reject\""]);
+    for words in ["\"Games\"", "weightedphraselist:2", "\"sum\":70", "\"max\":50", "\"card table\""] {
+        assert!(event.contains(words), "{words}: {event}");
+    }
+    let id = event.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it has an id");
+    let output = lockgate(&["explain", "--config", "lockgate.toml", id], gateway.directory().path());
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    for words in ["70 points, 50 are allowed", "+40", "+30", "weightedphraselist:3"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
+
+#[test]
+fn a_page_that_streams_is_cut_off() {
+    let nginx = Nginx::start();
+    let gateway = gateway("hold_bytes = \"4 KiB\"\n");
+    let page = ["<p>dice, a card table</p>", &"<p>quiet</p>\n".repeat(40_000)].concat();
+    let url = nginx.put("long.html", page.as_bytes());
+    let fetched = curl::through(gateway.address, &[&url]);
+    assert_eq!((fetched.exit, fetched.status), (56, 200), "a reset: {}", fetched.printed);
+    assert!(fetched.body.len() < page.len());
+    gateway.until_event(&["\"event_type\":\"verdict\"", "/long.html", "\"cut\"", "weightedphraselist:2"]);
+}
