@@ -18,8 +18,16 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 7] =
-    ["components", "mail-speed", "mail-memory", "mail-bombs", "mail-profile", "web-speed", "web-profile"];
+const SCENARIOS: [&str; 8] = [
+    "components",
+    "mail-speed",
+    "mail-memory",
+    "mail-bombs",
+    "mail-profile",
+    "web-speed",
+    "web-profile",
+    "web-memory",
+];
 
 fn main() -> ExitCode {
     match run() {
@@ -64,6 +72,7 @@ fn run() -> std::io::Result<()> {
             "mail-profile" => scenario::mail_profile::run(&directory)?,
             "web-speed" => scenario::web_speed::run(&directory)?,
             "web-profile" => scenario::web_profile::run(&directory)?,
+            "web-memory" => scenario::web_memory::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

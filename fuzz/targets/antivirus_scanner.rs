@@ -69,7 +69,14 @@ fn hits<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, detected: FileType) -> V
 
 fn flow() -> Flow {
     let nowhere = ([127, 0, 0, 1], 0).into();
-    Flow { security: lockgate_model::Security::Clear, id: 1, protocol: Protocol::File, client: nowhere, server: nowhere, listener: String::new() }
+    Flow {
+        security: lockgate_model::Security::Clear,
+        id: 1,
+        protocol: Protocol::File,
+        client: nowhere,
+        server: nowhere,
+        listener: String::new(),
+    }
 }
 
 fn transaction() -> Transaction {

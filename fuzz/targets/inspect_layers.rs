@@ -33,8 +33,14 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
 fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[u8]) -> String {
     let pools = Pools { hold: Pool::new(64 << 20), parts: Pool::new(64 << 20) };
     let nowhere = ([127, 0, 0, 1], 0).into();
-    let flow =
-        Flow { security: lockgate_model::Security::Clear, id: 1, protocol: Protocol::Smtp, client: nowhere, server: nowhere, listener: String::new() };
+    let flow = Flow {
+        security: lockgate_model::Security::Clear,
+        id: 1,
+        protocol: Protocol::Smtp,
+        client: nowhere,
+        server: nowhere,
+        listener: String::new(),
+    };
     let mut session = Session::open(Arc::clone(&GENERATION), &pools, flow);
     let group = Arc::clone(session.group_for(None));
     let about = Transaction {

@@ -70,7 +70,7 @@ pub fn with_ech(hello: &[u8]) -> Vec<u8> {
 }
 
 /// The same hello with one more extension, which is the last.
-fn with_extension(hello: &[u8], kind: u16, content: &[u8]) -> Vec<u8> {
+pub fn with_extension(hello: &[u8], kind: u16, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).expect("short");
     let extension = [&kind.to_be_bytes()[..], &length.to_be_bytes(), content].concat();
     let mut bytes = [hello, &extension].concat();

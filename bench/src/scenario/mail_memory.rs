@@ -153,7 +153,7 @@ async fn client(
 }
 
 /// This process and the gateway need one descriptor for each end.
-fn raise_descriptors(least: u64) -> std::io::Result<()> {
+pub fn raise_descriptors(least: u64) -> std::io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both calls read or write the structure given and nothing else.
     let done = unsafe {

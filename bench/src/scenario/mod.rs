@@ -6,5 +6,6 @@ pub mod mail_memory;
 pub mod mail_profile;
 pub mod mail_speed;
 pub mod page_components;
+pub mod web_memory;
 pub mod web_profile;
 pub mod web_speed;

@@ -210,3 +210,87 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
 pub(super) fn since_1970(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interception::leaves::Leaves;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    /// A directory of this test's own, which is gone at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("lockgate-authority-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            Self(path)
+        }
+
+        fn settings(&self) -> settings::Interception {
+            settings::Interception { directory: self.0.clone(), ..settings::Interception::default() }
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn it_is_made_once_and_found_again() {
+        let scratch = Scratch::new("once");
+        let made = Authority::open(&scratch.settings(), "gate.example").unwrap();
+        assert_eq!(made.birth, Birth::Made);
+        assert!(made.about.subject.contains("Lockgate authority of gate.example"), "{}", made.about.subject);
+        let found = Authority::open(&scratch.settings(), "elsewhere.example").unwrap();
+        assert_eq!((found.birth, &found.about), (Birth::Loaded, &made.about));
+        assert_eq!(found.about.fingerprint().len(), 95);
+        let exported = fs::read_to_string(scratch.0.join(CERTIFICATE_FILE)).unwrap();
+        assert_eq!(found.about.pem(), exported, "what is exported is what is there");
+        // A start that was cut off behind the key goes on with it.
+        fs::remove_file(scratch.0.join(CERTIFICATE_FILE)).unwrap();
+        assert_eq!(Authority::open(&scratch.settings(), "gate.example").unwrap().birth, Birth::Made);
+    }
+
+    #[test]
+    fn what_is_wrong_with_it_is_said() {
+        let scratch = Scratch::new("wrong");
+        Authority::open(&scratch.settings(), "a").unwrap();
+        let (key, certificate) = (scratch.0.join(KEY_FILE), scratch.0.join(CERTIFICATE_FILE));
+        let wrong = || Authority::open(&scratch.settings(), "a").err().unwrap().to_string();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(wrong().contains("chmod 600"), "{}", wrong());
+        fs::remove_file(&key).unwrap();
+        write_new(&key, 0o600, &KeyPair::generate().unwrap().serialize_pem()).unwrap();
+        assert!(wrong().contains("it is not the key of"), "{}", wrong());
+        fs::write(&key, "nothing").unwrap();
+        assert!(wrong().contains("PKCS #8"), "{}", wrong());
+        fs::write(&certificate, "nothing").unwrap();
+        assert!(wrong().contains("no certificate"), "{}", wrong());
+        let own = CertificateParams::default().self_signed(&KeyPair::generate().unwrap()).unwrap();
+        fs::write(&certificate, own.pem()).unwrap();
+        assert!(wrong().contains("CA:TRUE"), "{}", wrong());
+    }
+
+    #[test]
+    fn leaves_are_remembered_each_with_a_number_of_its_own() {
+        let scratch = Scratch::new("leaves");
+        let authority = Authority::open(&scratch.settings(), "a").unwrap();
+        let leaves = Leaves::new().unwrap();
+        let first = leaves.of("a.example", &authority).unwrap();
+        assert!(Arc::ptr_eq(&first, &leaves.of("a.example", &authority).unwrap()));
+        for host in ["b.example", "192.0.2.1", "2001:db8::1", &"long.".repeat(40)] {
+            let other = leaves.of(host.trim_end_matches('.'), &authority).unwrap();
+            let serial = |key: &rustls::sign::CertifiedKey| {
+                let (_, certificate) = X509Certificate::from_der(&key.cert[0]).unwrap();
+                certificate.raw_serial().to_vec()
+            };
+            assert_ne!(serial(&first), serial(&other), "{host}");
+            assert_eq!(other.cert.len(), 2, "the authority comes with it");
+        }
+        assert!(leaves.of("\u{e9}.example", &authority).is_err(), "it is no name");
+    }
+}

@@ -5,6 +5,7 @@ use crate::{CUTS, Corpus};
 pub(crate) fn seeds(corpus: &Corpus) {
     requests(corpus);
     responses(corpus);
+    heads_of_http2(corpus);
 }
 
 /// Lines are written with LF here, and come with CR LF.
@@ -67,6 +68,28 @@ fn requests(corpus: &Corpus) {
     corpus.put_cut("http_request", "long", long.as_bytes());
     let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(201));
     corpus.put_cut("http_request", "many", many.as_bytes());
+}
+
+/// A byte that says what there is, then method, scheme, authority, path, and names and values.
+fn heads_of_http2(corpus: &Corpus) {
+    let heads: [&[&str]; 8] = [
+        &["GET", "https", "a.example", "/x?y", "cookie", "a=1", "cookie", "b=2"],
+        &["POST", "http", "a.example:8080", "/", "content-length", "7", "content-length", "7"],
+        &["OPTIONS", "https", "a.example", "*", "host", "a.example"],
+        &["CONNECT", "", "a.example:443", ""],
+        &["HEAD", "https", "[::1]", "/", "te", "trailers", "host", "[::1]:443"],
+        &["GET", "https", "a.example", "/", "connection", "close"],
+        &["GET", "ftp", "u@a.example", "/ HTTP/1.1", "transfer-encoding", "chunked"],
+        &["GET", "https", "a.example", "/", "X", "\r\n", "y", "\0"],
+    ];
+    for (index, words) in heads.iter().enumerate() {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        // The lowest bit: content follows; the next three: scheme, authority, path are left out.
+        for first in [0, 1, 2 | 8, 2 | 8 | 1, 40, 41] {
+            let content = [&[first][..], &words.join(&0xff)].concat();
+            corpus.put("http2_heads", &format!("head{index}.{first}"), &content);
+        }
+    }
 }
 
 fn responses(corpus: &Corpus) {

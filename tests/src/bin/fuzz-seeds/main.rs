@@ -4,6 +4,7 @@
 
 mod http;
 mod settings;
+mod tls;
 mod weblists;
 
 use lockgate_tests::Directory;
@@ -28,6 +29,7 @@ fn main() {
     pop3(&corpus);
     http::seeds(&corpus);
     proxy_protocol(&corpus);
+    tls::seeds(&corpus);
     patterns(&corpus);
     signatures(&corpus);
     waist(&corpus, &samples);
