@@ -91,8 +91,7 @@ impl Samples {
             "head -c 400000 /dev/zero | bzip2 -c > zeros.bz2; head -c 400000 /dev/zero | gzip -c > zeros.gz",
         );
         line("for l in 1 6 19; do zstd -q -$l -c in/text.txt > text$l.zst; done");
-        line("for l in 1 9 19; do cat /etc/passwd *.gz | zstd -q --check -$l -c > mixed$l.zst; done");
-        line("cat text1.zst mixed9.zst > two.zst; head -c 300000 /dev/zero | zstd -q -c > zeros.zst");
+        line("for l in 1 19; do cat /etc/passwd *.gz | zstd -q --check -$l -c > mix$l.zst; done");
         line(
             "for q in 0 5 9 11; do brotli -q $q -c in/text.txt > text$q.br; brotli -q $q -w 10 -c in/deep/er/noise.bin > noise$q.br; done",
         );
