@@ -115,6 +115,12 @@ fn url() -> Command {
                 .value_parser(clap::value_parser!(std::path::PathBuf))
                 .help("The page itself: what its phrases come to"),
         )
+        .arg(
+            Arg::new("media-type")
+                .long("media-type")
+                .value_name("TYPE")
+                .help("What the server says that it sends, such as video/mpeg"),
+        )
         .arg(Arg::new("header").long("header").short('H').value_name("LINE").action(ArgAction::Append).help(
             "A line of the request's header, such as \"User-Agent: x\" or \"Referer: http://a.example/\"",
         ))

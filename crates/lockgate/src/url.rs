@@ -10,7 +10,7 @@ use lockgate_inspect::Group;
 use lockgate_model::rewrite::Rewriting;
 use lockgate_relay::events::record::plain;
 use lockgate_webfilter::phrases::{Outcome as Judged, Score, Term};
-use lockgate_webfilter::{Decision, Listing, Outcome, Request};
+use lockgate_webfilter::{Database, Decision, Listing, Outcome, Request};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -55,7 +55,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
             status = EXIT_WRONG;
             continue;
         };
-        let decision = database.judge(&request, database.now());
+        let decision = decision(database, &request, arguments);
         let changes = database.rewritten(&request, database.now());
         // What a list excepts is not looked into.
         let page = page.as_ref().filter(|_| decision.outcome != Outcome::Exception);
@@ -69,6 +69,17 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         print(&if arguments.get_flag("json") { line(url, &said) } else { text(url, &said) });
     }
     status
+}
+
+/// What the lists say of a request and, as on the wire, of the type of its answer where they let it come.
+fn decision(database: &Database, request: &Request, arguments: &ArgMatches) -> Decision {
+    let decision = database.judge(request, database.now());
+    let media_type = arguments.get_one::<String>("media-type");
+    let (Some(media_type), Outcome::NotListed | Outcome::Grey) = (media_type, decision.outcome) else {
+        return decision;
+    };
+    let of_type = database.decide_type(&request.address, &media_type.to_ascii_lowercase(), database.now());
+    if of_type.by.is_some() { of_type } else { decision }
 }
 
 /// A request as the options describe it.

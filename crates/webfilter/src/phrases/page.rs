@@ -80,10 +80,10 @@ impl Page {
         let is_undecided = last.as_ref().is_none_or(|(_, tally)| tally.outcome == Outcome::Within);
         if is_undecided && is_read(&[Readings::Raw, Readings::Both]) {
             let raw = tally(&self.raw);
-            let is_most = last
-                .as_ref()
-                .is_none_or(|(_, text)| raw.outcome != Outcome::Within || raw.points > text.points);
+            let before = points;
             points = score::higher(points, raw.points);
+            // What is told is what the points are of.
+            let is_most = last.is_none() || raw.outcome != Outcome::Within || points != before;
             if is_most {
                 last = Some((&self.raw, raw));
             }

@@ -260,3 +260,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_told_is_what_the_points_are_of() {
+    let list = weighted("<good><-50>\n<gu\u{161}><-20>\n<raw\u{e4}tag><-5>\n<two><3>\n".as_bytes());
+    for (page, points, phrases) in [
+        // In the text only: the raw reading has more points, none, and does not decide.
+        ("gu\u{160}", -20, &["gu\u{161}"][..]),
+        ("good", -50, &["good"]),
+        ("<img alt=gu\u{160}>", 0, &[]),
+        ("good two", -47, &["two", "good"]),
+    ] {
+        let score = list.score(page.as_bytes(), None, NOW);
+        let told: Vec<_> = score.terms.iter().map(|term| &*term.phrase).collect();
+        assert_eq!((score.points, told), (points, phrases.to_vec()), "{page}");
+    }
+}

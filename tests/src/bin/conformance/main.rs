@@ -2,6 +2,8 @@
 
 mod http_evader;
 mod http_raw;
+mod web_lines;
+mod web_lists;
 mod web_phrases;
 
 use std::fs;
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
         eprintln!("conformance DIR [SET]");
         return ExitCode::from(2);
     };
-    let sets: [(&str, &str, Check); 8] = [
+    let sets: [(&str, &str, Check); 9] = [
         ("clamav-dbs", "clamav-dbs", databases),
         ("clamav-testfiles", "clamav-testfiles", test_files),
         ("zipbombs", "zipbombs", bounded),
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ("mime-is-broken", "mime-is-broken", odd_mails),
         ("http-evader", "http-evader", http_evader::check),
         ("http-raw", "http-raw", http_raw::check),
+        ("web-lists", "web-lists", web_lists::check),
         ("web-phrases", "web-lists", web_phrases::check),
     ];
     let only = std::env::args().nth(2);
@@ -193,4 +196,14 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// Chance by seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides
+    }
 }

@@ -13,6 +13,8 @@ use lockgate_tests::e2guardian::{E2guardian, Judged, LISTS};
 use lockgate_tests::gateway::Gateway;
 use lockgate_tests::wait;
 
+use super::Dice;
+
 /// The limits that e2guardian suggests, for young and older children and for young adults.
 const LIMITS: [i32; 3] = [50, 100, 160];
 /// Viruses and odd mails are not what is compared.
@@ -243,14 +245,4 @@ fn phrases(lists: &Path) -> Vec<Vec<u8>> {
     }
     assert!(!phrases.is_empty(), "e2guardian's lists are installed");
     phrases
-}
-
-/// Chance by seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % sides
-    }
 }
