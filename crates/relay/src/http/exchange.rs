@@ -35,7 +35,16 @@ use tokio::time::{Instant, sleep_until, timeout};
 use upgrade::Upgrade;
 
 /// Bytes that may wait for one side before the other is not read any more.
-const PENDING_BYTES_MAX: usize = 64 << 10;
+const PENDING_BYTES_MAX: usize = 32 << 10;
+/// Bytes that are read at once while none wait for the other side: most pages come in one read.
+const READ_BYTES_MAX: usize = 48 << 10;
+/// … and while some do.
+const READ_BYTES_MIN: usize = 8 << 10;
+
+/// How much is to be read while so much waits for the other side.
+fn read_bytes(pending_bytes: usize) -> usize {
+    READ_BYTES_MAX.saturating_sub(pending_bytes).max(READ_BYTES_MIN)
+}
 
 /// One request and its response.
 pub struct Exchange<'s> {
