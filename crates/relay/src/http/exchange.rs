@@ -41,6 +41,9 @@ const READ_BYTES_MAX: usize = 48 << 10;
 /// … and while some do.
 const READ_BYTES_MIN: usize = 8 << 10;
 
+/// Reads in a row before others run: where server and client both keep up, an exchange would never wait by itself.
+const TURNS_MAX: u32 = 4;
+
 /// How much is to be read while so much waits for the other side.
 fn read_bytes(pending_bytes: usize) -> usize {
     READ_BYTES_MAX.saturating_sub(pending_bytes).max(READ_BYTES_MIN)
@@ -179,6 +182,7 @@ impl<'s> Exchange<'s> {
         }
         // A request without content ends without a further byte.
         self.take_in(&mut &[][..])?;
+        let mut turns = 0;
         loop {
             self.work_off().await?;
             if self.is_through() {
@@ -196,6 +200,10 @@ impl<'s> Exchange<'s> {
             let from_client = self.read_client()?;
             if from_origin || from_client {
                 self.last_progress = Instant::now();
+                turns += 1;
+                if turns % TURNS_MAX == 0 {
+                    tokio::task::yield_now().await;
+                }
                 continue;
             }
             self.wait().await?;
