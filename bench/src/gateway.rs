@@ -41,9 +41,9 @@ impl Gateway {
     /// Starts it as a web proxy; `tables` say what it looks for.
     pub fn start_web(directory: &Path, address: SocketAddr, tables: &str) -> std::io::Result<Self> {
         fs::create_dir_all(directory)?;
-        // Events go to a file, as the peers' access logs do.
+        // Events go to a file, as the peers' access logs do; what is written meanwhile is of exchanges alone.
         let configuration = format!(
-            "[events]\neve = \"{}\"\n[[listen]]\nname = \"bench\"\nprotocol = \"http\"\naddress = \"{address}\"\n{tables}",
+            "[events]\neve = \"{}\"\nstats_interval = \"1 h\"\n[[listen]]\nname = \"bench\"\nprotocol = \"http\"\naddress = \"{address}\"\n{tables}",
             directory.join("eve.json").display()
         );
         Self::launch(directory, address, &configuration)

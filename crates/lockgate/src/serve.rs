@@ -12,6 +12,7 @@ use lockgate_relay::events::Events;
 use lockgate_relay::server::{self, Running};
 use lockgate_relay::settings::{NextHop, Speaks, Switch};
 use lockgate_relay::shared::Shared;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -106,16 +107,16 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
         .map_err(|error| format!("{}: {error}", config.file))?;
     shared.events.store(Arc::new(events.clone()));
     let running = server::start(shared).map_err(|error| error.to_string())?;
-    print(&format!("{}\n", greeting(config, &running, signatures, failed)));
+    print(&format!("{}\n", greeting(config, running.addresses(), signatures, failed)));
     systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
     events.notice("started", &format!("{signatures} signatures"));
     Ok(Serving { running, events, number: 1, begun: Instant::now(), told: Instant::now(), signatures })
 }
 
 /// What is served, and, for who tries it out, what to type.
-fn greeting(config: &Config, running: &Running, signatures: u64, failed: u64) -> String {
+fn greeting(config: &Config, addresses: &[SocketAddr], signatures: u64, failed: u64) -> String {
     let mut lines = vec![format!("lockgate {} serves {}", env!("CARGO_PKG_VERSION"), config.file)];
-    for (listener, address) in config.settings.listeners.iter().zip(running.addresses()) {
+    for (listener, address) in config.settings.listeners.iter().zip(addresses) {
         let (name, protocol) = (&listener.name, listener.protocol.name());
         lines.push(match listener.protocol {
             Speaks::Http => {
@@ -133,13 +134,13 @@ fn greeting(config: &Config, running: &Running, signatures: u64, failed: u64) ->
     let sources = loading::sources_line(config);
     lines.push(format!("  {signatures} signatures from {sources}, {failed} not in use"));
     if config.file == EMBEDDED_NAME {
-        lines.push(commands_to_try(config, running));
+        lines.push(commands_to_try(config, addresses));
     }
     lines.join("\n")
 }
 
-fn commands_to_try(config: &Config, running: &Running) -> String {
-    let listeners = config.settings.listeners.iter().zip(running.addresses());
+fn commands_to_try(config: &Config, addresses: &[SocketAddr]) -> String {
+    let listeners = config.settings.listeners.iter().zip(addresses);
     let address_of = |protocol| {
         let mut of_protocol = listeners.clone().filter(|(listener, _)| listener.protocol == protocol);
         of_protocol.next().map(|(_, address)| address.to_string()).unwrap_or_default()
@@ -153,7 +154,7 @@ fn commands_to_try(config: &Config, running: &Running) -> String {
     // The test file is written in two pieces, so that no scanner takes these lines for it.
     format!(
         r#"
-To try, in another terminal:
+To try, in another terminal in the same directory:
 
   # A clean mail: it lands in {maildir}/new.
   swaks --server {address} --from me@example.org --to you@example.org
@@ -172,6 +173,8 @@ To try, in another terminal:
   curl -x http://{proxy} --cacert authority.pem https://example.com/
   curl -x http://{proxy} --cacert authority.pem https://blocked.example/
   curl -x http://{proxy} --cacert authority.pem --data-binary @eicar.com https://example.com/
+  # The test file from those who made it: it does not arrive.
+  curl -x http://{proxy} --cacert authority.pem https://secure.eicar.org/eicar.com
 
   # The same engines on files, and what was loaded.
   {program} scan eicar.com
@@ -308,4 +311,30 @@ fn load_anew(path: Option<&Path>, number: u64) -> Reloaded {
     let config = Config::load(path).map_err(words)?;
     let loaded = loading::load(&config, number);
     if loaded.errors.is_empty() { Ok((Box::new(config), loaded)) } else { Err(loaded.errors) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_to_try_reach_what_the_default_serves() {
+        let config = Config::load(None).expect("the default is valid");
+        assert!(config.settings.listeners.iter().any(|listener| listener.intercept_tls == Switch::On));
+        let addresses: Vec<SocketAddr> =
+            (1..=config.settings.listeners.len()).map(|port| ([127, 0, 0, 1], port as u16).into()).collect();
+        let words = greeting(&config, &addresses, 1, 0);
+        let place = |line: &str| words.find(line).unwrap_or_else(|| panic!("no {line:?} in {words}"));
+        let authority = place(" ca export > authority.pem\n");
+        let file = place("> eicar.com\n");
+        for line in ["--data-binary @eicar.com https://example.com/", "https://secure.eicar.org/eicar.com"] {
+            let at = place(&format!("curl -x http://127.0.0.1:2 --cacert authority.pem {line}\n"));
+            assert!(authority < at && file < at, "{line}");
+        }
+        let over_tls = words.lines().filter(|line| line.contains("curl") && line.contains("https://"));
+        assert!(
+            over_tls.clone().count() >= 4
+                && over_tls.into_iter().all(|line| line.contains("--cacert authority.pem"))
+        );
+    }
 }

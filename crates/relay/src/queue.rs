@@ -1,4 +1,8 @@
-//! Bytes that wait: [`Queue`]. Rule: empty costs nothing, so that a connection at rest holds no buffer.
+//! Bytes that wait: [`Queue`]. Rule: empty costs nothing, so that a connection at rest holds no buffer; what waits costs
+//! a few times its length at most.
+
+/// Room in front that is kept rather than copied away.
+const FRONT_BYTES_MAX: usize = 16 << 10;
 
 /// A byte queue that frees its memory when it is drained.
 #[derive(Debug, Default)]
@@ -48,6 +52,11 @@ impl Queue {
         self.start += bytes.min(self.len());
         if self.is_empty() {
             self.clear();
+        } else if self.start > FRONT_BYTES_MAX && self.start > self.len() {
+            // Less is moved than has left since the last time.
+            self.bytes.drain(..self.start);
+            self.bytes.shrink_to(FRONT_BYTES_MAX);
+            self.start = 0;
         }
     }
 
@@ -104,6 +113,19 @@ mod tests {
         assert_eq!(queue.as_slice(), b"a longer piece than what was taken efgh");
         queue.consume(100);
         assert_eq!(queue.bytes.capacity(), 0);
+    }
+
+    #[test]
+    fn a_burst_gives_its_memory_back_while_more_waits() {
+        let mut queue = Queue::default();
+        queue.push(&vec![1; 256 << 10]);
+        for _ in 0..100 {
+            queue.consume(10 << 10);
+            queue.push(&[2; 7 << 10]);
+        }
+        assert!(queue.len() < 8 << 10, "{}", queue.len());
+        assert!(queue.bytes.capacity() <= 4 * FRONT_BYTES_MAX, "{}", queue.bytes.capacity());
+        assert!(queue.as_slice().iter().all(|byte| *byte == 2));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use super::stream::{StreamDecoder, Undo};
 use super::{Outcome, Run};
 use crate::decoder::More;
 use brotli_decompressor::{
-    Allocator, BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper, SliceWrapperMut,
+    Allocator, BrotliDecoderErrorCode, BrotliDecoderTakeOutput, BrotliDecompressStream, BrotliResult,
+    BrotliState, SliceWrapper, SliceWrapperMut,
 };
 use lockgate_model::{Grant, Pool, Reason};
 use std::mem::size_of;
@@ -24,13 +25,23 @@ const STATE_BYTES: u64 = size_of::<State>() as u64;
 
 type State = BrotliState<Memory, Memory, Memory>;
 
+/// What has been seen of a stream.
+#[derive(Clone, Copy)]
+enum Course {
+    Sound,
+    /// A command says more than its block holds: what the block holds is decoded, then it is damaged.
+    Overrun,
+    /// What was decoded before comes out before that is said.
+    Failed(Reason),
+}
+
 /// A stream on its way.
 pub struct Brotli {
     state: Option<Box<State>>,
     memory: Memory,
     grant: Grant,
     owes: bool,
-    failed: Option<Reason>,
+    course: Course,
     worked_nanos: u64,
 }
 
@@ -43,7 +54,7 @@ pub fn decoder(pool: &Arc<Pool>) -> StreamDecoder<Brotli> {
 impl Brotli {
     fn new(pool: &Arc<Pool>) -> Self {
         let memory = Memory { pool: Arc::clone(pool), account: Arc::default() };
-        Self { state: None, memory, grant: pool.grant(), owes: false, failed: None, worked_nanos: 0 }
+        Self { state: None, memory, grant: pool.grant(), owes: false, course: Course::Sound, worked_nanos: 0 }
     }
 
     /// The library's state, made when it is first needed.
@@ -55,14 +66,74 @@ impl Brotli {
         }
         self.state.as_deref_mut().ok_or(Reason::Damaged)
     }
+
+    /// Ends a run that failed: the library keeps back what it decoded since it last needed input, and when that was depends
+    /// on how the input was cut.
+    fn fail(&mut self, used: usize, made: usize, output: &mut [u8], reason: Reason) -> Run {
+        let Some(state) = self.state.as_deref_mut() else {
+            return Run { used, made, outcome: Outcome::Failed(reason) };
+        };
+        let left = left_of_overrun(state);
+        let is_early =
+            matches!(state.error_code, BrotliDecoderErrorCode::BROTLI_DECODER_ERROR_FORMAT_BLOCK_LENGTH_1);
+        state.error_code = BrotliDecoderErrorCode::BROTLI_DECODER_SUCCESS;
+        state.meta_block_remaining_len = state.meta_block_remaining_len.max(0);
+        match left {
+            // It was seen when output was due, with input still missing: on to the end of the block.
+            Some(left) if left > 0 && is_early && reason == Reason::Damaged => {
+                (state.loop_counter, state.is_last_metablock) = (left, 1);
+                let is_input_left = state.buffer_length == 0 && state.pos < state.ringbuffer_size;
+                let used = if is_input_left { state.br.next_in as usize } else { used };
+                (self.course, self.owes) = (Course::Overrun, true);
+                return Run { used, made, outcome: Outcome::Going };
+            }
+            // What is behind the end of the block is not content.
+            Some(left) => state.pos = state.pos.saturating_add(left.min(0)).max(0),
+            None => {}
+        }
+        self.course = Course::Failed(reason);
+        match made {
+            0 => self.last_output(used, output, reason),
+            _ => Run { used, made, outcome: Outcome::Going },
+        }
+    }
+
+    /// Hands over what was decoded before the failure, then says it.
+    fn last_output(&mut self, used: usize, output: &mut [u8], reason: Reason) -> Run {
+        let mut made = output.len();
+        let bytes = match self.state.as_deref_mut() {
+            Some(state) if made > 0 => BrotliDecoderTakeOutput(state, &mut made),
+            _ => &[],
+        };
+        match output.get_mut(..bytes.len()) {
+            Some(place) if !bytes.is_empty() => {
+                place.copy_from_slice(bytes);
+                Run { used, made: bytes.len(), outcome: Outcome::Going }
+            }
+            _ => Run { used, made: 0, outcome: Outcome::Failed(reason) },
+        }
+    }
+}
+
+/// Where the last command says more than its block holds: the bytes from what is decoded to the end of the block, fewer
+/// than none where more is decoded than that.
+fn left_of_overrun(state: &State) -> Option<i32> {
+    if state.meta_block_remaining_len >= 0 {
+        return None;
+    }
+    // The library counts a command's bytes when it begins them, but for a word of its dictionary, which is written at once.
+    let is_all_written = state.distance_code > state.max_distance
+        || matches!(state.error_code, BrotliDecoderErrorCode::BROTLI_DECODER_ERROR_FORMAT_BLOCK_LENGTH_2);
+    let to_come = if is_all_written { 0 } else { state.loop_counter.max(0) };
+    Some(to_come.saturating_add(state.meta_block_remaining_len))
 }
 
 impl Undo for Brotli {
     const BEHIND: &'static str = "bytes behind the end of a brotli stream";
 
     fn run(&mut self, input: &[u8], _more: More, output: &mut [u8]) -> Run {
-        if let Some(reason) = self.failed {
-            return Run { used: 0, made: 0, outcome: Outcome::Failed(reason) };
+        if let Course::Failed(reason) = self.course {
+            return self.last_output(0, output, reason);
         }
         let input = input.get(..RUN_BYTES_MAX).unwrap_or(input);
         let (mut input_left, mut used) = (input.len(), 0);
@@ -84,24 +155,21 @@ impl Undo for Brotli {
         self.owes = matches!(result, BrotliResult::NeedsMoreOutput);
         let account = self.memory.settle();
         self.worked_nanos = account.bytes * MEMORY_NANOS_PER_KIB / 1024;
-        let outcome = match (account.refused, result) {
-            (Some(reason), _) => Outcome::Failed(reason),
-            (None, BrotliResult::ResultSuccess) => Outcome::Ended,
-            (None, BrotliResult::ResultFailure) => Outcome::Failed(Reason::Damaged),
-            (None, BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput) => Outcome::Going,
-        };
-        match outcome {
-            // What was made before comes out before that is said.
-            Outcome::Failed(reason) if made > 0 => {
-                self.failed = Some(reason);
-                Run { used, made, outcome: Outcome::Going }
+        let reason = match (account.refused, result, self.course) {
+            (Some(reason), ..) => reason,
+            (None, BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput, _) => {
+                return Run { used, made, outcome: Outcome::Going };
             }
-            _ => Run { used, made, outcome },
-        }
+            (None, BrotliResult::ResultSuccess, Course::Sound) => {
+                return Run { used, made, outcome: Outcome::Ended };
+            }
+            (None, ..) => Reason::Damaged,
+        };
+        self.fail(used, made, output, reason)
     }
 
     fn owes(&self, _more: More) -> bool {
-        self.owes || self.failed.is_some()
+        self.owes || matches!(self.course, Course::Failed(_))
     }
 
     fn nanos_per_kib(&self) -> u32 {
