@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::sleep;
 
 /// Connections that have had an answer and wait.
@@ -99,7 +99,8 @@ fn print(bare: u64, with_idle: u64, peak: u64, written: u64, counts: &[Rc<Cell<u
     table.print();
 }
 
-/// Answers `/small` with two bytes and everything else without an end.
+/// Answers `/small` with two bytes and everything else without an end. Here and in [`download`] others have their turn after each
+/// piece, so that what is uneven is the gateway's doing.
 async fn serve(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         spawn_local(async move {
@@ -123,6 +124,7 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
         let piece: Vec<u8> = (0..16_384u32).map(|n| (n * 7 % 251) as u8).collect();
         loop {
             stream.write_all(&piece).await?;
+            yield_now().await;
         }
     }
     Ok(())
@@ -152,5 +154,6 @@ async fn download(gateway: SocketAddr, server: SocketAddr, count: Rc<Cell<u64>>)
             0 => return Ok(()),
             bytes => count.set(count.get() + bytes as u64),
         }
+        yield_now().await;
     }
 }

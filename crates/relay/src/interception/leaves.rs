@@ -59,7 +59,7 @@ impl Leaves {
         Ok(Self { pair, key, provider: provider(), known: Mutex::default() })
     }
 
-    /// The one for a host: the one that was made before, or one made now, which takes some 50 µs.
+    /// The one for a host: the one that was made before, or one made now.
     pub fn of(&self, host: &str, authority: &Authority) -> io::Result<Arc<CertifiedKey>> {
         let now = since_1970(SystemTime::now());
         if let Some(certified) = self.known(host, now) {
