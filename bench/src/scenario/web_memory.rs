@@ -64,12 +64,13 @@ async fn observe(directory: &Path) -> std::io::Result<()> {
         peak = peak.max(resident_bytes(gateway.pid));
     }
     let written = usage_of(&[gateway.pid]).written_bytes - written;
-    print(bare, with_idle, peak, written, &counts);
+    let at_end = resident_bytes(gateway.pid);
+    print([bare, with_idle, peak, at_end], written, &counts);
     drop(at_rest);
     Ok(())
 }
 
-fn print(bare: u64, with_idle: u64, peak: u64, written: u64, counts: &[Rc<Cell<u64>>]) {
+fn print([bare, with_idle, peak, at_end]: [u64; 4], written: u64, counts: &[Rc<Cell<u64>>]) {
     let kib_each = |bytes: u64, count: usize| format!("{:.1}", bytes as f64 / count as f64 / 1024.0);
     let bytes: Vec<u64> = counts.iter().map(|count| count.get()).collect();
     let fair = bytes.iter().sum::<u64>() as f64 / bytes.len() as f64;
@@ -81,8 +82,13 @@ fn print(bare: u64, with_idle: u64, peak: u64, written: u64, counts: &[Rc<Cell<u
     let rows = [
         ("KiB for each at rest", format!("< {ASKED_KIB}"), kib_each(with_idle.saturating_sub(bare), IDLE)),
         (
-            "KiB for each download, its tail with it",
+            "KiB for each download, its tail with it, at the end",
             format!("< {}", ASKED_KIB + TAIL_KIB),
+            kib_each(at_end.saturating_sub(with_idle), DOWNLOADS),
+        ),
+        (
+            "… at the peak, while all begin at once",
+            String::new(),
             kib_each(peak.saturating_sub(with_idle), DOWNLOADS),
         ),
         ("bytes written to disk", "0".to_owned(), written.to_string()),

@@ -203,6 +203,7 @@ impl Serving {
     async fn until_stopped(mut self, path: Option<PathBuf>, mut signals: Signals) -> u8 {
         let mut reload: Option<JoinHandle<Reloaded>> = None;
         let mut is_asked_again = false;
+        let mut giving_back = tokio::time::interval(memory::GIVE_BACK_INTERVAL);
         loop {
             let stats_interval = self.running.shared().settings.load().stats_interval;
             let loading = async {
@@ -217,6 +218,7 @@ impl Serving {
                     Asked::Stop => break,
                 },
                 () = tokio::time::sleep_until((self.told + stats_interval).into()) => self.tell_stats(),
+                _ = giving_back.tick() => memory::give_back(),
                 loaded = loading => {
                     reload = None;
                     self.take(loaded.unwrap_or_else(|panic| Err(vec![format!("loading failed: {panic}")])));

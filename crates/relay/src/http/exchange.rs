@@ -35,19 +35,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use upgrade::Upgrade;
 
 /// Bytes that may wait for one side before the other is not read any more.
-const PENDING_BYTES_MAX: usize = 32 << 10;
-/// Bytes that are read at once while none wait for the other side: most pages come in one read.
-const READ_BYTES_MAX: usize = 48 << 10;
-/// … and while some do.
-const READ_BYTES_MIN: usize = 8 << 10;
-
-/// Reads in a row before others run: where server and client both keep up, an exchange would never wait by itself.
-const TURNS_MAX: u32 = 4;
-
-/// How much is to be read while so much waits for the other side.
-fn read_bytes(pending_bytes: usize) -> usize {
-    READ_BYTES_MAX.saturating_sub(pending_bytes).max(READ_BYTES_MIN)
-}
+const PENDING_BYTES_MAX: usize = 64 << 10;
 
 /// One request and its response.
 pub struct Exchange<'s> {
@@ -182,7 +170,6 @@ impl<'s> Exchange<'s> {
         }
         // A request without content ends without a further byte.
         self.take_in(&mut &[][..])?;
-        let mut turns = 0;
         loop {
             self.work_off().await?;
             if self.is_through() {
@@ -200,10 +187,6 @@ impl<'s> Exchange<'s> {
             let from_client = self.read_client()?;
             if from_origin || from_client {
                 self.last_progress = Instant::now();
-                turns += 1;
-                if turns % TURNS_MAX == 0 {
-                    tokio::task::yield_now().await;
-                }
                 continue;
             }
             self.wait().await?;
