@@ -26,6 +26,10 @@ fn pages_are_judged_by_their_phrases() {
         ("banned.html", "words that are forbidden", true),
         ("safe.html", "words that are forbidden: about safety", false),
         ("excepted.html", "words that are forbidden", false),
+        // A text that begins like a mail is read as the page that it is, header and all.
+        ("mail.html", "From: a@b.example\nTo: c@d.example\nSubject: dice \n\nand a card table\n", true),
+        ("mbox.html", "From a@b.example Sat Nov 21\nSubject: dice \n\nand a card table\n", true),
+        ("dice.html", "From: a@b.example\nTo: c@d.example\nSubject: dice \n\nand a table\n", false),
     ] {
         let url = nginx.put(name, page.as_bytes());
         let fetched = curl::through(gateway.address, &[&url]);
