@@ -10,6 +10,7 @@ use super::replace;
 use super::site::Site;
 use crate::events;
 use crate::language::Language;
+use crate::parent::authority;
 use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
 use lockgate_model::rewrite::Rewriting;
@@ -378,11 +379,6 @@ impl Asked {
 pub fn is_of_connection(value: &[u8]) -> bool {
     let scheme = value.split(|byte| *byte == b' ').next().unwrap_or_default();
     [&b"ntlm"[..], b"negotiate", b"kerberos"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-}
-
-/// `HOST:PORT`, an IPv6 address in brackets.
-fn authority(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// Fields as lines, each `Name: value` and CRLF.
