@@ -176,6 +176,11 @@ impl Database {
         self.score_of(state, now)
     }
 
+    /// The other lines for the phrase of one line, which is named as [`crate::phrases::Term::rule`] does. Only where every line is kept.
+    pub fn lines_for_phrase_of(&self, rule: &str) -> Vec<String> {
+        self.phrases.lines_for_phrase_of(rule, &self.lists)
+    }
+
     /// What the phrases in a page that has been read come to.
     pub(crate) fn score_of(&self, page: Page, now: Moment) -> Score {
         page.finish(&self.phrases, &self.lists, &|list| self.list(list, now).is_some())
