@@ -136,7 +136,10 @@ impl Samples {
 /// So many bytes of made-up words, whose letters are as uneven as those of a language.
 fn words(bytes: usize) -> Vec<u8> {
     let letters = b"  eettaoinshrdlu";
-    mail::noise(7, bytes).iter().map(|byte| letters[usize::from(*byte) * usize::from(*byte) >> 12]).collect()
+    mail::noise(7, bytes)
+        .iter()
+        .map(|byte| letters[(usize::from(*byte) * usize::from(*byte)) >> 12])
+        .collect()
 }
 
 fn archives(corpus: &Corpus, samples: &Samples) {
