@@ -73,6 +73,11 @@ fn requests(corpus: &Corpus) {
         let text = format!("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n{chunks}");
         corpus.put_cut("http_request", &format!("chunks{index}"), &wire(&text));
     }
+    long_requests(corpus);
+}
+
+/// Longer than any limit, or than the small ones.
+fn long_requests(corpus: &Corpus) {
     let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(17_000));
     corpus.put_cut("http_request", "long", long.as_bytes());
     let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(201));
