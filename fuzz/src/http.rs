@@ -28,11 +28,13 @@ pub enum End {
 pub struct Read<H> {
     pub messages: Vec<Message<H>>,
     pub refused: Option<Refusal>,
+    /// Whether something has come of one more.
+    pub has_begun: bool,
 }
 
 impl<H> Default for Read<H> {
     fn default() -> Self {
-        Self { messages: Vec::new(), refused: None }
+        Self { messages: Vec::new(), refused: None, has_begun: false }
     }
 }
 

@@ -39,6 +39,7 @@ fn read<'a>(
             }
         }
     }
+    read.has_begun = reader.has_begun();
     let eof = reader.eof();
     assert!(read.refused.is_none() || !reader.keeps_alive() || reader.has_begun());
     (read, eof)

@@ -161,6 +161,39 @@ fn an_exception_sees_the_servers_own_certificate() {
 }
 
 #[test]
+fn a_list_leads_to_another_server_and_it_must_be_the_host_all_the_same() {
+    let authority = Authority::new("ec", "/CN=trusted");
+    let root = authority.certificate();
+    let tube = Server::start(&authority.issue("DNS:www.tube.test", 30), &[]);
+    let other = Server::start(&authority.issue("DNS:localhost", 30), &[]);
+    let ports = ports(&[tube.address, other.address]);
+    // Nobody but the list knows where www.tube.test is.
+    let gateway = |lines: &str| {
+        let sections = format!(
+            "[webfilter]\nlists = [\"DIRECTORY/lists\"]\n[tls_interception]\n\
+             directory = \"DIRECTORY/authority\"\nserver_roots = [{root:?}]\n"
+        );
+        Gateway::http_prepared(&format!("{lines}\n{ports}"), &sections, |directory| {
+            let rule = "\"^https://www\\.tube\\.test\"->\"https://localhost\"\n";
+            directory.write("lists/sslsiteregexplist", rule);
+        })
+    };
+    let url = |server: &Server| format!("https://www.tube.test:{}/", server.address.port());
+    let (seen, unseen) = (gateway("intercept_tls = true"), gateway(""));
+    for version in ["--http1.1", "--http2"] {
+        let fetched = get(&seen, &[version, &url(&tube)]);
+        assert_eq!((fetched.exit, fetched.status), (0, 200), "{fetched:?}");
+        let page = get(&seen, &[version, &url(&other)]);
+        assert_eq!((page.exit, page.status), (0, 502), "{page:?}");
+        assert!(page.text().contains("is for another name"), "{}", page.text());
+    }
+    let trust = ["--cacert", root.to_str().expect("text")];
+    let fetched = curl::through(unseen.address, &[&trust[..], &[&url(&tube)]].concat());
+    assert_eq!((fetched.exit, fetched.status), (0, 200), "{fetched:?}");
+    assert_eq!(curl::through(unseen.address, &[&trust[..], &[&url(&other)]].concat()).exit, 60);
+}
+
+#[test]
 fn a_name_under_tls_that_differs_is_judged_and_must_be_proved() {
     let nginx = Nginx::start();
     nginx.put("page", "hello");

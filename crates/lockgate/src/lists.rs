@@ -6,7 +6,7 @@ use crate::config::{Config, GroupLists, Source};
 use crate::loading::files_below;
 use lockgate_webfilter::phrases;
 use lockgate_webfilter::{Database, Grouped, Include, Kept, Key, Kind, Report, Sources};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,22 +37,21 @@ pub fn load(config: &Config) -> Lists {
     let (first, mut report, mut errors) = load_set(&config.lists, config, config.phrases, Kept::Deciding);
     let first = Arc::new(first);
     let mut database = Grouped::new(Arc::clone(&first));
-    let mut loaded = vec![(&config.lists, config.phrases.points_max, first)];
+    let everybodys = (None, config.phrases.points_max);
+    let mut loaded = HashMap::from([(everybodys, first)]);
+    let mut known: HashSet<String> = errors.iter().cloned().collect();
     for GroupLists { group, lists, points_max } in &config.group_lists {
-        let sources = lists.as_ref().unwrap_or(&config.lists);
+        let own = lists.as_ref().filter(|own| **own != config.lists);
         let points_max = points_max.unwrap_or(config.phrases.points_max);
-        let same = |(known, points, _): &&(&Vec<Source>, i32, _)| *known == sources && *points == points_max;
-        let known = loaded.iter().find(same).map(|(_, _, set)| Arc::clone(set));
-        let set = known.unwrap_or_else(|| {
+        let set = loaded.entry((own, points_max)).or_insert_with(|| {
             let phrases = phrases::Settings { points_max, ..config.phrases };
+            let sources = own.unwrap_or(&config.lists);
             let (set, more, wrong) = load_set(sources, config, phrases, Kept::Deciding);
             report.add(more);
-            errors.extend(wrong.into_iter().filter(|wrong| !errors.contains(wrong)).collect::<Vec<_>>());
-            let set = Arc::new(set);
-            loaded.push((sources, points_max, Arc::clone(&set)));
-            set
+            errors.extend(wrong.into_iter().filter(|wrong| known.insert(wrong.clone())));
+            Arc::new(set)
         });
-        database = database.with(group, set);
+        database = database.with(group, Arc::clone(set));
     }
     Lists { database, report, errors }
 }
