@@ -12,7 +12,7 @@ const ANY: usize = 700;
 /// How many are made for each limit, so that their points are near it.
 pub const NEAR: usize = 300;
 /// How many of each sort that e2guardian is known to read otherwise.
-const ODD: usize = 16;
+const ODD: usize = 12;
 /// How many files of the data are taken at most, and how long.
 const FILES_MAX: usize = 6000;
 const FILE_BYTES_MAX: u64 = 400 << 10;
