@@ -89,7 +89,7 @@ RUSTFLAGS=-Cinstrument-coverage cargo +nightly fuzz build --fuzz-dir fuzz --sani
     >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
 for target in $targets; do
     program=$(find fuzz/target/covered -path "*/release/$target" -type f)
-    LLVM_PROFILE_FILE=$made/$target.profraw "$program" -runs=0 "fuzz/corpus/$target" >"$made/log" 2>&1 ||
+    LLVM_PROFILE_FILE=$made/$target.profraw "$program" -runs=0 -artifact_prefix="$made/" "fuzz/corpus/$target" >"$made/log" 2>&1 ||
         { cat "$made/log" >&2; exit 1; }
     "$tools/llvm-profdata" merge -sparse "$made/$target.profraw" -o "$made/$target.profdata"
     existing=

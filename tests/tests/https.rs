@@ -7,7 +7,7 @@ use lockgate_tests::gateway::lockgate;
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::openssl::{self, Server, hello, with_ech};
 use lockgate_tests::process::printed_by;
-use lockgate_tests::{Directory, Gateway, mail, wait};
+use lockgate_tests::{Directory, Gateway, mail};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// A gateway that intercepts TLS towards these servers, and trusts these roots; `lines` stand in `[tls_interception]`.
 fn intercepting(servers: &[SocketAddr], roots: &[&Path], lines: &str) -> Gateway {
     let sections = format!(
-        "[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = {roots:?}\n{lines}\n"
+        "stats_interval = \"1 s\"\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\n\
+         server_roots = {roots:?}\n{lines}\n"
     );
     Gateway::http(&format!("intercept_tls = true\n{}", ports(servers)), &sections)
 }
@@ -344,10 +345,17 @@ fn an_authority_is_made_once_or_given() {
     let Pair { certificate, key } = given.pair();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).expect("it is ours");
     let lines = format!("certificate = {certificate:?}\nkey = {key:?}");
+    assert!(!gateway.events().iter().any(|line| line.contains("ends soon")), "it is valid for ten years");
     let gateway = intercepting(&[nginx.https], &[nginx.certificate()], &lines);
     let trusted = certificate.to_str().expect("text");
     let fetched = curl::through(gateway.address, &["--cacert", trusted, &url(nginx.https, "page")]);
     assert_eq!((fetched.exit, fetched.text().as_str()), (0, "hello"), "{}", fetched.printed);
     assert!(!gateway.directory().join("authority").exists(), "none is made where one is given");
-    wait::until_listening(gateway.address);
+    // Ours are valid for thirty days.
+    gateway.until_event(&["authority ends soon", "for 29 more days"]);
+    gateway.until_event(&["\"stats\"", "\"tls_authority_seconds_left\":25"]);
+    let config = gateway.directory().join("lockgate.toml");
+    let arguments = ["ca", "show", "--config", config.to_str().expect("text")];
+    let shown = printed_by(&lockgate(&arguments, gateway.directory().path()));
+    assert!(shown.contains("\nwarning ") && shown.contains("for 29 more days"), "{shown}");
 }

@@ -30,6 +30,8 @@ mod address;
 mod asking;
 mod compiler;
 mod content_type;
+#[cfg(test)]
+mod cut_tests;
 mod database;
 mod decision;
 mod filters;
