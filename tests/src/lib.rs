@@ -11,6 +11,7 @@ pub mod fetch;
 pub mod gateway;
 pub mod mail;
 pub mod message;
+pub mod naive;
 pub mod namespace;
 pub mod nginx;
 pub mod openssl;

@@ -60,6 +60,13 @@ http {
         location /chunked/ { alias DIRECTORY/www/; sub_filter_types *; sub_filter_once off; sub_filter 'nowhere' 'anywhere'; }
         location /moved/ { return 301 http://$host:$server_port/; }
         location /nothing { return 204; }
+        # By the name of a port: what listens there speaks WebSocket.
+        location ~ ^/websocket/([0-9]+)$ {
+            proxy_pass http://127.0.0.1:$1;
+            proxy_http_version 1.1;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection upgrade;
+        }
     }
 }
 ";
@@ -113,6 +120,11 @@ impl Nginx {
     /// The address of what is served there.
     pub fn url(&self, name: &str) -> String {
         format!("http://{}/{name}", self.http)
+    }
+
+    /// Where it speaks HTTP/2, and by HTTP/1.1 passes WebSocket on to a server on this machine.
+    pub fn websocket(&self, server: SocketAddr) -> String {
+        format!("wss://localhost:{}/websocket/{}", self.http2.port(), server.port())
     }
 
     /// A file that was uploaded, if it is there.

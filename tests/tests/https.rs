@@ -7,7 +7,7 @@ use lockgate_tests::gateway::lockgate;
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::openssl::{self, Server, hello, with_ech};
 use lockgate_tests::process::printed_by;
-use lockgate_tests::{Directory, Gateway, mail, wait};
+use lockgate_tests::{Directory, Gateway, mail};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// A gateway that intercepts TLS towards these servers, and trusts these roots; `lines` stand in `[tls_interception]`.
 fn intercepting(servers: &[SocketAddr], roots: &[&Path], lines: &str) -> Gateway {
     let sections = format!(
-        "[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = {roots:?}\n{lines}\n"
+        "stats_interval = \"1 s\"\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\n\
+         server_roots = {roots:?}\n{lines}\n"
     );
     Gateway::http(&format!("intercept_tls = true\n{}", ports(servers)), &sections)
 }
@@ -158,6 +159,39 @@ fn an_exception_sees_the_servers_own_certificate() {
     let lie = format!("localhost:{port}:127.0.0.1:{port}");
     let arguments = ["--cacert", own, "--connect-to", &lie, &url(nginx.https, "page")];
     assert_eq!(curl::through(gateway.address, &arguments).exit, 60, "it is the gateway's certificate");
+}
+
+#[test]
+fn a_list_leads_to_another_server_and_it_must_be_the_host_all_the_same() {
+    let authority = Authority::new("ec", "/CN=trusted");
+    let root = authority.certificate();
+    let tube = Server::start(&authority.issue("DNS:www.tube.test", 30), &[]);
+    let other = Server::start(&authority.issue("DNS:localhost", 30), &[]);
+    let ports = ports(&[tube.address, other.address]);
+    // Nobody but the list knows where www.tube.test is.
+    let gateway = |lines: &str| {
+        let sections = format!(
+            "[webfilter]\nlists = [\"DIRECTORY/lists\"]\n[tls_interception]\n\
+             directory = \"DIRECTORY/authority\"\nserver_roots = [{root:?}]\n"
+        );
+        Gateway::http_prepared(&format!("{lines}\n{ports}"), &sections, |directory| {
+            let rule = "\"^https://www\\.tube\\.test\"->\"https://localhost\"\n";
+            directory.write("lists/sslsiteregexplist", rule);
+        })
+    };
+    let url = |server: &Server| format!("https://www.tube.test:{}/", server.address.port());
+    let (seen, unseen) = (gateway("intercept_tls = true"), gateway(""));
+    for version in ["--http1.1", "--http2"] {
+        let fetched = get(&seen, &[version, &url(&tube)]);
+        assert_eq!((fetched.exit, fetched.status), (0, 200), "{fetched:?}");
+        let page = get(&seen, &[version, &url(&other)]);
+        assert_eq!((page.exit, page.status), (0, 502), "{page:?}");
+        assert!(page.text().contains("is for another name"), "{}", page.text());
+    }
+    let trust = ["--cacert", root.to_str().expect("text")];
+    let fetched = curl::through(unseen.address, &[&trust[..], &[&url(&tube)]].concat());
+    assert_eq!((fetched.exit, fetched.status), (0, 200), "{fetched:?}");
+    assert_eq!(curl::through(unseen.address, &[&trust[..], &[&url(&other)]].concat()).exit, 60);
 }
 
 #[test]
@@ -311,10 +345,17 @@ fn an_authority_is_made_once_or_given() {
     let Pair { certificate, key } = given.pair();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).expect("it is ours");
     let lines = format!("certificate = {certificate:?}\nkey = {key:?}");
+    assert!(!gateway.events().iter().any(|line| line.contains("ends soon")), "it is valid for ten years");
     let gateway = intercepting(&[nginx.https], &[nginx.certificate()], &lines);
     let trusted = certificate.to_str().expect("text");
     let fetched = curl::through(gateway.address, &["--cacert", trusted, &url(nginx.https, "page")]);
     assert_eq!((fetched.exit, fetched.text().as_str()), (0, "hello"), "{}", fetched.printed);
     assert!(!gateway.directory().join("authority").exists(), "none is made where one is given");
-    wait::until_listening(gateway.address);
+    // Ours are valid for thirty days.
+    gateway.until_event(&["authority ends soon", "for 29 more days"]);
+    gateway.until_event(&["\"stats\"", "\"tls_authority_seconds_left\":25"]);
+    let config = gateway.directory().join("lockgate.toml");
+    let arguments = ["ca", "show", "--config", config.to_str().expect("text")];
+    let shown = printed_by(&lockgate(&arguments, gateway.directory().path()));
+    assert!(shown.contains("\nwarning ") && shown.contains("for 29 more days"), "{shown}");
 }

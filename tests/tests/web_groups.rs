@@ -82,6 +82,8 @@ fn the_proxy_wants_to_know_who_asks() {
     let fetched = ask(&gateway, &["--insecure", &secure]);
     assert!(fetched.exit != 0 && fetched.heads.starts_with("HTTP/1.1 407 "), "{fetched:?}");
     let _ = gateway.until_event(&["\"user\":\"ann\"", "\"milliseconds\":", "/page.html"]);
+    gateway.until_event(&["\"verdict\"", "\"status\":407", "\"refused\"", "/page.html"]);
+    gateway.until_event(&["\"verdict\"", "\"status\":407", "\"http_method\":\"CONNECT\""]);
     // nginx got three requests, and none of them with a password.
     let log = nginx.log();
     assert_eq!(log.len(), 3, "{log:?}");
@@ -315,6 +317,10 @@ fn the_link_leads_past_the_page_of_an_intercepted_site() {
     assert_eq!(ask(ann, &["--http1.1", &url]).text(), "e4 e5");
     assert_eq!(ask(bob, &[&url]).status, 403, "the other user of that machine has not followed it");
     gateway.until_event(&["bypass opened", "localhost for 127.0.0.1 (ann)"]);
+    let used = gateway.until_event(&["\"verdict\"", "\"status\":302", "lockgate-bypass", "\"user\":\"ann\""]);
+    assert!(used.contains("\"action\":\"replaced\""), "{used}");
+    let turned = gateway.until_event(&["\"verdict\"", "lockgate-bypass", "\"user\":\"bob\""]);
+    assert!(turned.contains("\"action\":\"refused\"") && turned.contains("\"status\":403"), "{turned}");
     let event = gateway.until_event(&["\"bypassed\":true", "\"url\":\"/chess\"", "\"user\":\"ann\""]);
     assert!(event.contains("\"action\":\"forwarded\""), "{event}");
 }

@@ -5,8 +5,8 @@ use crate::clock;
 use crate::config::{Config, GroupLists, Source};
 use crate::loading::files_below;
 use lockgate_webfilter::phrases;
-use lockgate_webfilter::{Database, Grouped, Include, Key, Kind, Report, Sources};
-use std::collections::HashSet;
+use lockgate_webfilter::{Database, Grouped, Include, Kept, Key, Kind, Report, Sources};
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,27 +34,37 @@ pub struct Lists {
 
 /// Loads every list that the configuration names, once for each set of lists that some group has.
 pub fn load(config: &Config) -> Lists {
-    let (first, mut report, mut errors) = load_set(&config.lists, config, config.phrases);
+    let (first, mut report, mut errors) = load_set(&config.lists, config, config.phrases, Kept::Deciding);
     let first = Arc::new(first);
     let mut database = Grouped::new(Arc::clone(&first));
-    let mut loaded = vec![(&config.lists, config.phrases.points_max, first)];
+    let everybodys = (None, config.phrases.points_max);
+    let mut loaded = HashMap::from([(everybodys, first)]);
+    let mut known: HashSet<String> = errors.iter().cloned().collect();
     for GroupLists { group, lists, points_max } in &config.group_lists {
-        let sources = lists.as_ref().unwrap_or(&config.lists);
+        let own = lists.as_ref().filter(|own| **own != config.lists);
         let points_max = points_max.unwrap_or(config.phrases.points_max);
-        let same = |(known, points, _): &&(&Vec<Source>, i32, _)| *known == sources && *points == points_max;
-        let known = loaded.iter().find(same).map(|(_, _, set)| Arc::clone(set));
-        let set = known.unwrap_or_else(|| {
+        let set = loaded.entry((own, points_max)).or_insert_with(|| {
             let phrases = phrases::Settings { points_max, ..config.phrases };
-            let (set, more, wrong) = load_set(sources, config, phrases);
+            let sources = own.unwrap_or(&config.lists);
+            let (set, more, wrong) = load_set(sources, config, phrases, Kept::Deciding);
             report.add(more);
-            errors.extend(wrong.into_iter().filter(|wrong| !errors.contains(wrong)).collect::<Vec<_>>());
-            let set = Arc::new(set);
-            loaded.push((sources, points_max, Arc::clone(&set)));
-            set
+            errors.extend(wrong.into_iter().filter(|wrong| known.insert(wrong.clone())));
+            Arc::new(set)
         });
-        database = database.with(group, set);
+        database = database.with(group, Arc::clone(set));
     }
     Lists { database, report, errors }
+}
+
+/// The lists of one group with every line of theirs, for who asks what lists something; and what keeps them from serving. It
+/// takes more memory than a gateway needs.
+pub fn load_whole(config: &Config, group: &str) -> (Database, Vec<String>) {
+    let own = config.group_lists.iter().find(|own| own.group == group);
+    let sources = own.and_then(|own| own.lists.as_ref()).unwrap_or(&config.lists);
+    let points_max = own.and_then(|own| own.points_max).unwrap_or(config.phrases.points_max);
+    let phrases = phrases::Settings { points_max, ..config.phrases };
+    let (database, _, errors) = load_set(sources, config, phrases, Kept::Every);
+    (database, errors)
 }
 
 /// One set of lists: ready to be asked, what became of the lines, and what keeps it from serving.
@@ -62,8 +72,10 @@ fn load_set(
     sources: &[Source],
     config: &Config,
     phrases: phrases::Settings,
+    kept: Kept,
 ) -> (Database, Report, Vec<String>) {
     let mut reading = Reading::new();
+    reading.sources.keep(kept);
     reading.sources.judge_phrases_by(phrases);
     reading.sources.set_files(config.files);
     for source in sources {

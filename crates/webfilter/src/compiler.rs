@@ -16,8 +16,19 @@ use crate::table::{Draft, ListId, Table};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Which lines are kept of those that list the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    /// Those that some request or page may be decided by: what a gateway needs.
+    #[default]
+    Deciding,
+    /// Every one, for who wants to know what else lists the same.
+    Every,
+}
+
 /// List files, to be compiled together.
 pub struct Sources {
+    kept: Kept,
     hasher: Hasher,
     report: Report,
     lists: Vec<List>,
@@ -69,6 +80,7 @@ impl Sources {
     /// No files. The key must be drawn at random wherever somebody outside may choose names.
     pub fn new(key: Key) -> Self {
         Self {
+            kept: Kept::Deciding,
             hasher: Hasher(key),
             report: Report::default(),
             lists: Vec::new(),
@@ -88,6 +100,11 @@ impl Sources {
             phrase_settings: phrases::Settings::default(),
             usages: HashMap::new(),
         }
+    }
+
+    /// Which lines are kept of those that list the same.
+    pub fn keep(&mut self, kept: Kept) {
+        self.kept = kept;
     }
 
     /// How pages are judged by the phrases of the lists.
@@ -346,7 +363,10 @@ impl Sources {
         let database = Database {
             hasher: self.hasher,
             lists: self.lists,
-            table: Table::new(self.drafts),
+            table: match self.kept {
+                Kept::Deciding => Table::new(self.drafts),
+                Kept::Every => Table::keeping_all(self.drafts),
+            },
             sorts: self.sorts,
             networks: Networks::new(self.networks),
             patterns,
@@ -358,7 +378,7 @@ impl Sources {
             files: self.files,
             filters: Filters::new(self.hasher.0, self.filters),
             blankets: self.blankets,
-            phrases: self.phrases.compile(self.phrase_settings),
+            phrases: self.phrases.compile(self.phrase_settings, self.kept),
             clock,
         };
         (database, self.report)

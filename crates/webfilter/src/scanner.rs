@@ -1,6 +1,7 @@
 //! A request's host and path → findings, for one transaction. Rule: what is on a list of exceptions is left alone to its end.
 
 use crate::address::{Address, HOST_BYTES_MAX, URI_BYTES_MAX};
+use crate::content_type::ContentType;
 use crate::database::Database;
 use crate::decision::{Decision, Outcome};
 use crate::phrases::{self, Page};
@@ -48,6 +49,7 @@ impl FlowState for Connection {
             address: None,
             outcome: Outcome::NotListed,
             has_text: HasText::No,
+            charset: None,
             root: None,
             page: None,
         })
@@ -68,6 +70,8 @@ struct Transmission {
     address: Option<Address>,
     outcome: Outcome,
     has_text: HasText,
+    /// What the server says that the content is written in.
+    charset: Option<String>,
     /// The way to the content itself; what is left of its coding has the same.
     root: Option<Arc<str>>,
     page: Option<(PartId, Page)>,
@@ -130,7 +134,8 @@ impl Scanner for Transmission {
         if !is_page || !is_text || self.outcome == Outcome::Exception {
             return Want::Done;
         }
-        self.page = Some((part.id, Page::new(self.database.phrases(), None)));
+        self.page =
+            Some((part.id, Page::new(self.database.phrases(), self.charset.as_deref().map(str::as_bytes))));
         Want::More
     }
 
@@ -171,9 +176,11 @@ impl Scanner for Transmission {
             }
             Buffer::FileData => self.score(part, sink),
             Buffer::HttpContentType if self.outcome != Outcome::Exception => {
-                let media_type = std::mem::take(&mut self.media_type);
+                let content_type = std::mem::take(&mut self.media_type);
                 let Some(address) = &self.address else { return };
-                let media_type = String::from_utf8_lossy(&media_type).to_ascii_lowercase();
+                let content_type = ContentType::parse(&String::from_utf8_lossy(&content_type));
+                let ContentType { media_type, charset } = content_type;
+                self.charset = charset;
                 self.has_text = match &*media_type {
                     _ if self.database.phrases().is_empty() => HasText::No,
                     "" => HasText::Perhaps,

@@ -80,7 +80,7 @@ fn what_is_banned_is_a_finding_of_class_web() {
         (
             "a.example",
             "/v",
-            "Video/MPEG",
+            "Video/MPEG; charset=x",
             &[("bannedmimetypelist:1", "bannedmimetypelist", Buffer::HttpContentType)],
         ),
         ("a.example", "/secret/", "", &[("bannedregexpurllist:1", "bannedregexpurllist", Buffer::HttpUri)]),

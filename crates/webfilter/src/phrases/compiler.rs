@@ -6,6 +6,7 @@ use super::ruleset::{Phrase, Weight};
 use super::score::{Combination, Effect, Part, Rule, Rules};
 use super::search::{In, Pattern, Search};
 use super::{Phrases, Settings};
+use crate::compiler::Kept;
 use crate::ruleset::Kind;
 use crate::ruleset::kind::{Content, Rank};
 use crate::table::ListId;
@@ -131,7 +132,7 @@ impl Drafts {
     }
 
     /// The phrases, where the limit is known.
-    pub fn compile(self, settings: Settings) -> Phrases {
+    pub fn compile(self, settings: Settings, kept: Kept) -> Phrases {
         let mut rules = Rules::default();
         let mut patterns = Vec::new();
         for (part, number) in self.parts.into_iter().zip(0_u32..) {
@@ -146,9 +147,10 @@ impl Drafts {
                 (None, Bare::Banned) => Effect::Banned,
                 (None, Bare::Exception) => Effect::Exception,
             };
-            rules.add(draft.parts, Rule { effect, list: draft.list, line: draft.line });
+            let outdone = rules.add(draft.parts, Rule { effect, list: draft.list, line: draft.line });
+            rules.outdone.extend(outdone.filter(|_| kept == Kept::Every));
         }
-        Phrases { settings, search: Search::new(patterns), rules }
+        Phrases { settings, kept, search: Search::new(patterns), rules }
     }
 }
 
@@ -162,12 +164,13 @@ impl DraftPart {
 }
 
 impl Rules {
-    fn add(&mut self, parts: Vec<u32>, rule: Rule) {
-        if let [part] = parts[..] {
-            if let Some(part) = self.parts.get_mut(part as usize) {
-                part.alone = Some(part.alone.map_or(rule, |known| weightier(known, rule)));
-            }
-            return;
+    /// Adds a line. Answers with the phrase and the line that decides nothing now, since another one is weightier.
+    fn add(&mut self, parts: Vec<u32>, rule: Rule) -> Option<(u32, Rule)> {
+        if let [number] = parts[..] {
+            let part = self.parts.get_mut(number as usize)?;
+            let (first, second) = part.alone.map_or((rule, None), |known| by_weight(known, rule));
+            part.alone = Some(first);
+            return second.map(|second| (number, second));
         }
         let number = u32::try_from(self.combinations.len()).unwrap_or(u32::MAX);
         // It is asked for where its longest part is found, which is not often.
@@ -177,17 +180,18 @@ impl Rules {
             part.combinations.push(number);
         }
         self.combinations.push(Combination { parts: parts.into(), rule });
+        None
     }
 }
 
-/// Of two lines for one phrase: exceptions, then bans, then more points.
-fn weightier(known: Rule, other: Rule) -> Rule {
+/// Two lines for one phrase, the one that holds first: exceptions, then bans, then more points.
+fn by_weight(known: Rule, other: Rule) -> (Rule, Option<Rule>) {
     let weight = |rule: Rule| match rule.effect {
         Effect::Exception => (2, 0),
         Effect::Banned => (1, 0),
         Effect::Points(points) => (0, points),
     };
-    if weight(other) > weight(known) { other } else { known }
+    if weight(other) > weight(known) { (other, Some(known)) } else { (known, Some(other)) }
 }
 
 /// Whether a character is a space in every reading, without looking like one.

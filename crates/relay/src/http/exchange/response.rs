@@ -214,7 +214,7 @@ impl Exchange<'_> {
         });
         let mut inspection = session.begin(&about, Arc::clone(&self.guest.group), root, plan);
         self.asked.tell(&mut inspection);
-        inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
+        inspection.about(Buffer::HttpContentType, content_type.unwrap_or_default().as_bytes());
         if status == 206 {
             inspection.incomplete(Reason::Partial);
         }
