@@ -261,14 +261,17 @@ impl Database {
         let text = address.text();
         let url = [address.scheme.as_bytes(), b"://", &text].concat();
         // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
-        for text in [&text, &url].into_iter().filter(|_| self.patterns.len() > 0) {
-            for pattern in self.patterns.find(text) {
-                let (list, line) = (pattern.list, pattern.line);
-                if !out.iter().any(|known| (known.list, known.line) == (list, line)) {
-                    let pattern = pattern.text.as_bytes().into();
-                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
-                }
-            }
+        if self.patterns.len() > 0 {
+            let mut found: Vec<_> =
+                [&text, &url].into_iter().flat_map(|text| self.patterns.find(text)).collect();
+            found.sort_unstable_by_key(|pattern| (pattern.list, pattern.line));
+            found.dedup_by_key(|pattern| (pattern.list, pattern.line));
+            out.extend(found.into_iter().map(|pattern| Match {
+                list: pattern.list,
+                line: pattern.line,
+                closeness: Closeness::Pattern,
+                pattern: pattern.text.as_bytes().into(),
+            }));
         }
         if self.filters.len() > 0 {
             // Filters see the slash behind a host that is all there is.

@@ -84,3 +84,78 @@ impl FlowState for Connection {
         self.state.get_or_insert_with(open).1.open(about)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, Moment, Sources};
+    use lockgate_model::{
+        Buffer, Direction, Hit, PartId, Protocol, Security, Sink, Transaction, TransactionId,
+    };
+
+    #[derive(Default)]
+    struct Found(Vec<String>);
+
+    impl Sink for Found {
+        fn hit(&mut self, hit: Hit) {
+            self.0.push(hit.rule.to_string());
+        }
+    }
+
+    fn banning(site: &str) -> Arc<Database> {
+        let mut sources = Sources::new(Key(1, 2));
+        sources.add("bannedsitelist", format!("# one\n{site}\n").as_bytes());
+        Arc::new(sources.compile(Arc::new(|| Moment { weekday: 0, minute: 0 })).0)
+    }
+
+    fn asks(connection: &mut dyn FlowState, group: &str, host: &str) -> Vec<String> {
+        let about = Transaction {
+            id: TransactionId(1),
+            direction: Direction::ToClient,
+            group: group.to_owned(),
+            sender: None,
+            recipients: Vec::new(),
+            name: None,
+        };
+        let (mut scanner, mut found) = (connection.open(&about), Found::default());
+        for (buffer, text) in [(Buffer::HttpHost, host), (Buffer::HttpUri, "/")] {
+            scanner.push(PartId::ROOT, buffer, text.as_bytes(), &mut found);
+            scanner.end(PartId::ROOT, buffer, &mut found);
+        }
+        found.0
+    }
+
+    #[test]
+    fn thousands_of_groups_share_their_lists_and_each_is_judged_by_its_own() {
+        let sets = [banning("a.example"), banning("b.example"), banning("c.example")];
+        let mut grouped = Grouped::new(Arc::clone(&sets[0]));
+        for number in 0..3000 {
+            grouped = grouped.with(&format!("g{number}"), Arc::clone(&sets[number % 3]));
+        }
+        assert_eq!((grouped.databases.len(), grouped.of_group.len()), (3, 3000));
+        let nobody = "192.0.2.1:1".parse().unwrap();
+        let flow = Flow {
+            id: 1,
+            protocol: Protocol::Http,
+            security: Security::Clear,
+            client: nobody,
+            server: nobody,
+            listener: String::new(),
+        };
+        let mut connection = Arc::new(grouped).open_flow(&flow);
+        for (group, banned) in [
+            ("nobody's", "a.example"),
+            ("g1", "b.example"),
+            ("g2", "c.example"),
+            ("g5", "c.example"),
+            ("g1", "b.example"),
+            ("g2999", "c.example"),
+            ("g0", "a.example"),
+        ] {
+            for host in ["a.example", "b.example", "c.example"] {
+                let expected: &[&str] = if host == banned { &["bannedsitelist:2"] } else { &[] };
+                assert_eq!(asks(&mut *connection, group, host), expected, "{group} {host}");
+            }
+        }
+    }
+}
