@@ -164,7 +164,7 @@ fn charset(line: &Line) -> Option<&'static str> {
     known.iter().find(|(name, _)| line.file.contains(name)).map(|(_, charset)| *charset)
 }
 
-fn phrases(line: &[u8]) -> Vec<&[u8]> {
+pub fn phrases(line: &[u8]) -> Vec<&[u8]> {
     let end = line.windows(2).position(|two| two == b"><").map_or(line.len(), |at| at + 1);
     let mut parts = Vec::new();
     let mut rest = &line[..end];
