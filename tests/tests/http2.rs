@@ -148,3 +148,23 @@ fn each_side_speaks_what_it_can() {
         assert!(fetched.heads.contains(version), "{version}: {}", fetched.heads);
     }
 }
+
+#[test]
+fn long_downloads_beside_one_another_go_on_to_their_ends() {
+    let nginx = Nginx::start();
+    let gateway = gateway(&nginx);
+    let clean = mail::noise(1, 3_000_000);
+    for number in 1..=20 {
+        nginx.put(&format!("n{number}"), &clean);
+    }
+    let files = Directory::new("long");
+    let output = format!("{}/n#1", files.path().display());
+    let many = url(&nginx, "n[1-20]");
+    nginx.put("first", "");
+    let first = url(&nginx, "first");
+    let fetched = get(&gateway, &["--parallel", &first, "--output", &output, &many]);
+    for number in 1..=20 {
+        let arrived = std::fs::read(files.join(&format!("n{number}"))).unwrap_or_default();
+        assert!(arrived == clean, "{number}: {} bytes: {}", arrived.len(), fetched.printed);
+    }
+}
