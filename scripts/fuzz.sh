@@ -55,7 +55,7 @@ sources() {
     weblists) find $web/ruleset $web/compiler.rs $web/filters.rs $web/moment.rs -name '*.rs' ;;
     url_lookup) for file in address database filters networks table; do echo $web/$file.rs; done ;;
     web_requests)
-        for file in asking patterns request rewriter rewrites scanner ruleset/replacement ruleset/words; do echo $web/$file.rs; done
+        for file in asking content_type patterns request rewriter rewrites scanner ruleset/replacement ruleset/words; do echo $web/$file.rs; done
         ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;

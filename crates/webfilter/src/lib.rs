@@ -55,7 +55,7 @@ mod scanner_tests;
 mod table;
 
 pub use address::Address;
-pub use compiler::{Include, Kept, Sources};
+pub use compiler::{Compiled, Include, Kept, Sources};
 pub use content_type::ContentType;
 pub use database::{Database, Files};
 pub use decision::{Decision, Listing, Outcome};

@@ -69,7 +69,7 @@ const LISTS: &[(&str, &str)] = &[
 const REQUESTS: &[(u8, [&str; 4], &str, &str)] = &[
     (0, ["GET", "www.bad.example", "/x", "text/html"], "Accept: a", "a bad page x"),
     (1, ["GET", "a.example", "/", ""], "", "baaad $( <script>"),
-    (2, ["POST", "a.example", "/aaaa", "video/mpeg"], "X-Bad: 17", "bbd"),
+    (2, ["POST", "a.example", "/aaaa", "Video/MPEG; charset=\"koi8-r\""], "X-Bad: 17", "bbd"),
     (3, ["GET", "bad.example", "/", ""], "X-Good: yes", ""),
     (4, ["CONNECT", "old.example", "", ""], "", ""),
     (4, ["GET", "192.0.2.9", "/", "text/plain"], "evil: 1", "x"),
@@ -129,6 +129,8 @@ const PHRASES: &[(&str, &[u8])] = &[
         b"<title>&quot;quo&mdash;ted&quot; a&amp;b &#150; &#x65; &nothing; &toolongtobeone; &#99999999; &#; &",
     ),
     ("<\u{65e5}\u{672c}><5>", b"<?xml version='1.0' encoding='iso-2022-jp'?>\x1b$BF|K\\\x1b(B"),
+    ("#charset=gb18030\n<\u{4e2d}\u{6587}><5>\n<foo><1>", b"\xd6\xd0\xce\xc4 foo \x81\x30\x81"),
+    ("#charset=nothing\n<foo><1>", b"foo"),
     ("<wide><5>\n<zero><1>", "\u{ff37}\u{ff29}DE z\u{200b}e\u{feff}ro\u{3000}\u{20ac}".as_bytes()),
     ("<caf\u{e9}><5>", b"CAF\xc9 caf\xe9 caf\xc3\xa9 &eacute &#xe9 &#233; \xe2\x82"),
 ];
