@@ -1,0 +1,97 @@
+//! Which bytes the shortest windows are made of: [`Classes`]. Rule: what it passes over is no such window; what it lets through
+//! may be none.
+//!
+//! The windows are parted into eight groups, and a table for each of their three bytes says in which groups a byte stands there.
+//! Where one group has all three, a window may begin. The tables are small enough for a processor's registers.
+
+use super::windows::{Entry, Kind};
+
+/// How many groups there are: a bit of a byte for each.
+const GROUPS: usize = 8;
+/// How often a byte is met in pages, of 100: spaces, small letters, others.
+const SHARES: (f64, f64, f64) = (17.0, 2.9, 0.1);
+
+/// The groups in which each byte stands, by its place in the window.
+#[derive(Debug)]
+pub(super) struct Classes {
+    pub tables: [[u8; 256]; Kind::Short.length()],
+}
+
+impl Classes {
+    /// Of these windows.
+    pub fn new(entries: &[Entry]) -> Self {
+        let mut windows: Vec<[u8; 3]> = entries.iter().map(|entry| first(entry.word)).collect();
+        windows.sort_unstable_by(|one, other| common(other).total_cmp(&common(one)).then(one.cmp(other)));
+        windows.dedup();
+        let mut groups = vec![Group::new(); GROUPS];
+        for window in windows {
+            let cost = |group: &Group| group.with(window).common() - group.common();
+            let best = groups.iter_mut().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+            if let Some(group) = best {
+                *group = group.with(window);
+            }
+        }
+        let mut tables = [[0; 256]; Kind::Short.length()];
+        for (group, bit) in groups.iter().zip(0..) {
+            for (table, bytes) in tables.iter_mut().zip(&group.bytes) {
+                for (entry, stands) in table.iter_mut().zip(bytes) {
+                    *entry |= u8::from(*stands) << bit;
+                }
+            }
+        }
+        Self { tables }
+    }
+
+    /// Whether a window may begin so.
+    #[inline(always)]
+    pub fn holds(&self, three: [u8; 3]) -> bool {
+        let [one, two, three] = three.map(usize::from);
+        self.tables[0][one] & self.tables[1][two] & self.tables[2][three] != 0
+    }
+}
+
+/// Windows that share a bit.
+#[derive(Clone)]
+struct Group {
+    bytes: [[bool; 256]; Kind::Short.length()],
+    shares: [f64; Kind::Short.length()],
+}
+
+impl Group {
+    fn new() -> Self {
+        Self { bytes: [[false; 256]; Kind::Short.length()], shares: [0.0; Kind::Short.length()] }
+    }
+
+    fn with(&self, window: [u8; 3]) -> Self {
+        let mut group = self.clone();
+        for ((byte, bytes), total) in window.into_iter().zip(&mut group.bytes).zip(&mut group.shares) {
+            let stands = &mut bytes[usize::from(byte)];
+            *total += if *stands { 0.0 } else { share(byte) };
+            *stands = true;
+        }
+        group
+    }
+
+    /// How often it lets something through, about.
+    fn common(&self) -> f64 {
+        self.shares.iter().product()
+    }
+}
+
+fn first(word: u64) -> [u8; 3] {
+    let [one, two, three, ..] = word.to_le_bytes();
+    [one, two, three]
+}
+
+fn common(window: &[u8; 3]) -> f64 {
+    window.iter().map(|byte| share(*byte)).product()
+}
+
+fn share(byte: u8) -> f64 {
+    let (space, letter, other) = SHARES;
+    match byte {
+        b' ' => space,
+        b'a'..=b'z' => letter,
+        _ => other,
+    }
+}

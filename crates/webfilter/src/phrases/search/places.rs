@@ -1,0 +1,346 @@
+//! Where windows may stand in a reading: [`Masks`], [`Batch`]. Rule: no branch depends on what a page says, so that the processor
+//! runs ahead over many places at once.
+//!
+//! A bit mask tells for 64 places at once which of them a kind may begin at. These places are read off the mask, and filters
+//! keep of them what is gone through later. Unsafe code stands here only.
+
+use super::classes::Classes;
+use super::windows::{Filter, WINDOW_BYTES_MAX};
+
+/// How many places are looked at before what was kept is gone through.
+pub(super) const BATCH: usize = 32 * MASK;
+/// The places of one mask.
+pub(super) const MASK: usize = 64;
+/// How many places are taken from a mask at once; so much room is left behind the last.
+const TAKEN: usize = 8;
+
+/// The bytes of a batch's places, and some behind them. Behind the text they are zero, which is no space.
+pub(super) type Near = [u8; BATCH + 2 * MASK];
+/// Places of a batch.
+type Places = [u16; BATCH + TAKEN];
+
+/// Which instructions the loops are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speed {
+    Portable,
+    /// Those that find and count bits by themselves, and shift by any register.
+    #[cfg(target_arch = "x86_64")]
+    Bits,
+    /// And those that compare 64 bytes at once, and look 64 up.
+    #[cfg(target_arch = "x86_64")]
+    Vectors,
+}
+
+impl Speed {
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let bits = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("popcnt");
+            let vectors = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi");
+            match (bits, vectors) {
+                (true, true) => return Self::Vectors,
+                (true, false) => return Self::Bits,
+                _ => {}
+            }
+        }
+        Self::Portable
+    }
+}
+
+/// Where windows may begin, a bit for each place of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Masks {
+    /// Spaces before others.
+    spaced: [u64; BATCH / MASK],
+    /// The first of four that are no spaces.
+    letters: [u64; BATCH / MASK],
+    /// What the classes let through.
+    short: [u64; BATCH / MASK],
+}
+
+/// What is looked for.
+pub(super) struct Sought<'a> {
+    pub classes: Option<&'a Classes>,
+    /// In the order of the kinds.
+    pub filters: &'a [Filter; 5],
+}
+
+/// The places that were kept of a batch, by kind; room that is used again.
+pub(super) struct Batch {
+    masks: Masks,
+    places: Places,
+    kept: [Places; 5],
+    counts: [usize; 5],
+}
+
+impl Batch {
+    pub fn new() -> Self {
+        let masks = [0; BATCH / MASK];
+        Self {
+            masks: Masks { spaced: masks, letters: masks, short: masks },
+            places: [0; _],
+            kept: [[0; _]; 5],
+            counts: [0; 5],
+        }
+    }
+
+    /// The places that were kept of a kind, in order.
+    pub fn kept(&self, kind: usize) -> &[u16] {
+        &self.kept[kind][..self.counts[kind]]
+    }
+
+    /// Of a batch's places those where windows may stand, if they are wanted.
+    pub fn look(&mut self, sought: &Sought<'_>, near: &Near, wanted: &[u64; BATCH / MASK], speed: Speed) {
+        match speed {
+            Speed::Portable => {
+                mark(near, sought.classes, &mut self.masks);
+                self.keep(sought, near, wanted);
+            }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `detect` found the instructions that the functions are compiled for.
+            Speed::Bits => unsafe {
+                x86_64::mark_by_bits(near, sought.classes, &mut self.masks);
+                self.keep_by_bits(sought, near, wanted);
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `detect` found the instructions that the functions are compiled for.
+            Speed::Vectors => unsafe {
+                x86_64::mark_by_vectors(near, sought.classes, &mut self.masks);
+                self.keep_by_bits(sought, near, wanted);
+            },
+        }
+    }
+
+    /// The portable code, made of other instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn keep_by_bits(&mut self, sought: &Sought<'_>, near: &Near, wanted: &[u64; BATCH / MASK]) {
+        self.keep(sought, near, wanted);
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, sought: &Sought<'_>, near: &Near, wanted: &[u64; BATCH / MASK]) {
+        let [long_spaced, spaced, long_letters, letters, short] = &mut self.kept;
+        let [in_long_spaced, in_spaced, in_long_letters, in_letters, in_short] = sought.filters;
+        let count = take_all(&self.masks.spaced, wanted, &mut self.places);
+        let places = &self.places[..count];
+        let (a, b) = filter_both(places, near, (in_long_spaced, long_spaced), (in_spaced, spaced));
+        let count = take_all(&self.masks.letters, wanted, &mut self.places);
+        let places = &self.places[..count];
+        let (c, d) = filter_both(places, near, (in_long_letters, long_letters), (in_letters, letters));
+        let mut e = 0;
+        if sought.classes.is_some() {
+            let count = take_all(&self.masks.short, wanted, &mut self.places);
+            for place in &self.places[..count] {
+                short[e % BATCH] = *place;
+                e += usize::from(in_short.holds(word_at(near, *place)));
+            }
+        }
+        self.counts = [a, b, c, d, e];
+    }
+}
+
+/// Of these places those that pass either filter, each into its own list; how many.
+#[inline(always)]
+fn filter_both(
+    places: &[u16],
+    near: &Near,
+    (long, in_long): (&Filter, &mut Places),
+    (short, in_short): (&Filter, &mut Places),
+) -> (usize, usize) {
+    let mut kept = (0, 0);
+    for place in places {
+        let word = word_at(near, *place);
+        // No more are kept than there are.
+        in_long[kept.0 % BATCH] = *place;
+        in_short[kept.1 % BATCH] = *place;
+        kept.0 += usize::from(long.holds(word));
+        kept.1 += usize::from(short.holds(word));
+    }
+    kept
+}
+
+#[inline(always)]
+fn word_at(near: &Near, at: u16) -> u64 {
+    let at = usize::from(at) % BATCH;
+    near[at..at + WINDOW_BYTES_MAX].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+}
+
+/// The places of all masks, as far as they are wanted; how many.
+#[inline(always)]
+fn take_all(masks: &[u64; BATCH / MASK], wanted: &[u64; BATCH / MASK], places: &mut Places) -> usize {
+    let mut count = 0;
+    for ((mask, wanted), base) in masks.iter().zip(wanted).zip((0..).step_by(MASK)) {
+        count = take(mask & wanted, base, places, count);
+    }
+    count
+}
+
+/// Writes the places of a mask's bits behind those that there are, and some that mean nothing; how many there are then.
+#[inline(always)]
+fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
+    let end = count + mask.count_ones() as usize;
+    let mut at = count;
+    while at < end {
+        let Some(eight) = places.get_mut(at..).and_then(|places| places.first_chunk_mut::<TAKEN>()) else {
+            break;
+        };
+        for place in eight {
+            *place = base + mask.trailing_zeros() as u16;
+            mask &= mask.wrapping_sub(1);
+        }
+        at += TAKEN;
+    }
+    end
+}
+
+/// Marks where windows may begin.
+#[inline(always)]
+fn mark(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+    let mut next = spaces(block(near, 0));
+    for at in 0..BATCH / MASK {
+        let here = next;
+        next = spaces(block(near, (at + 1) * MASK));
+        (masks.spaced[at], masks.letters[at]) = beginnings(here, next);
+        masks.short[at] = classes.map_or(0, |classes| {
+            (0..MASK).fold(0, |mask, bit| {
+                let place = at * MASK + bit;
+                mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
+            })
+        });
+    }
+}
+
+/// Spaces before others, and the first of four others, of 64 bytes and those that follow.
+#[inline(always)]
+fn beginnings(here: u64, next: u64) -> (u64, u64) {
+    let others = !(u128::from(here) | u128::from(next) << 64);
+    let two = others & others >> 1;
+    (here & (others >> 1) as u64, (two & two >> 2) as u64)
+}
+
+#[inline(always)]
+fn block(near: &Near, at: usize) -> &[u8; MASK] {
+    const NONE: &[u8; MASK] = &[0; MASK];
+    near[at..].first_chunk().unwrap_or(NONE)
+}
+
+/// Which of 64 bytes are spaces, a bit for each.
+#[inline(always)]
+fn spaces(bytes: &[u8; MASK]) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let eights = bytes.as_chunks::<8>().0.iter().zip((0..64).step_by(8));
+    eights.fold(0, |mask, (eight, shift)| {
+        let other = u64::from_le_bytes(*eight) ^ 0x2020_2020_2020_2020;
+        // The highest bit of each byte that is zero, and no other; then these eight bits side by side.
+        let zero = !((other & LOW).wrapping_add(LOW) | other | LOW);
+        mask | ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use super::*;
+    use std::arch::x86_64::*;
+
+    /// The portable code, made of other instructions.
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+        mark(near, classes, masks);
+    }
+
+    /// The same, 64 places at once.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
+    pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+        let space = _mm512_set1_epi8(b' ' as i8);
+        let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
+        for at in 0..BATCH / MASK {
+            let here = next;
+            next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
+            (masks.spaced[at], masks.letters[at]) = beginnings(here, next);
+        }
+        let Some(classes) = classes else { return };
+        let [one, two, three] = &classes.tables;
+        let tables = [table(one), table(two), table(three)];
+        for (at, mask) in masks.short.iter_mut().enumerate() {
+            let groups = |turn: usize| groups(tables[turn], load(near, at * MASK + turn));
+            let both = _mm512_and_si512(groups(0), groups(1));
+            *mask = _mm512_test_epi8_mask(both, groups(2));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load(near: &Near, at: usize) -> __m512i {
+        let bytes = block(near, at);
+        // SAFETY: `bytes` has the 64 bytes that are read.
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+    }
+
+    /// A table for all bytes, in four registers.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn table(table: &[u8; 256]) -> [__m512i; 4] {
+        let quarter = |at: usize| {
+            // SAFETY: the table has 256 bytes, of which the 64 from each quarter on are read.
+            unsafe { _mm512_loadu_si512(table.as_ptr().add(at * 64).cast()) }
+        };
+        [quarter(0), quarter(1), quarter(2), quarter(3)]
+    }
+
+    /// What a table has for each byte.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn groups([a, b, c, d]: [__m512i; 4], bytes: __m512i) -> __m512i {
+        let ascii = _mm512_permutex2var_epi8(a, bytes, b);
+        let other = _mm512_permutex2var_epi8(c, bytes, d);
+        _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), ascii, other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::windows::Entry;
+    use super::*;
+
+    #[test]
+    fn all_instructions_mark_the_same_places() {
+        let mut word = 1_u32;
+        let near: Near = std::array::from_fn(|_| {
+            word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            b"  abcxyz\xc3\xa4\xff\0"[(word >> 24) as usize % 12]
+        });
+        let windows = [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
+        let entries: Vec<Entry> = windows.iter().map(|window| Entry::new(window, 0, 0)).collect();
+        let classes = Classes::new(&entries);
+        let mut expected = Batch::new().masks;
+        mark(&near, Some(&classes), &mut expected);
+        for place in 0..BATCH {
+            let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
+            let four = &near[place..place + 4];
+            assert_eq!(bit(&expected.spaced), four[0] == b' ' && four[1] != b' ', "{place}");
+            assert_eq!(bit(&expected.letters), !four.contains(&b' '), "{place}");
+            assert!(bit(&expected.short) || !windows.contains(&&four[..3]), "{place}");
+        }
+        #[cfg(target_arch = "x86_64")]
+        if Speed::detect() == Speed::Vectors {
+            let mut masks = Batch::new().masks;
+            // SAFETY: the instructions are there.
+            unsafe { x86_64::mark_by_vectors(&near, Some(&classes), &mut masks) };
+            assert!(masks == expected);
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_bits() {
+        let mut places = [0; BATCH + TAKEN];
+        for mask in [0, 1, 1 << 63, u64::MAX, 0x00ff_00ff_1234_8001] {
+            let count = take(mask, 128, &mut places, 0);
+            let expected: Vec<u16> = (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| 128 + bit).collect();
+            assert_eq!(places[..count], expected);
+        }
+    }
+}
