@@ -94,12 +94,19 @@ impl Normaliser {
         let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
         match &mut self.charset {
             _ if readings == Readings::Raw => {}
-            Charset::Plain if readings == Readings::Meta => text.decoded(readings, meta, chunk, &mut out.text),
+            Charset::Plain if readings == Readings::Meta => {
+                text.decoded(readings, meta, chunk, &mut out.text)
+            }
             Charset::Plain => {
-                text.push(Source { bytes: chunk, folded: &out.raw[start..], raw: Some(start) }, &mut out.text);
+                text.push(
+                    Source { bytes: chunk, folded: &out.raw[start..], raw: Some(start) },
+                    &mut out.text,
+                );
             }
             Charset::Other(decoder) => {
-                decode(decoder, chunk, false, &mut |piece| text.decoded(readings, meta, piece, &mut out.text));
+                decode(decoder, chunk, false, &mut |piece| {
+                    text.decoded(readings, meta, piece, &mut out.text)
+                });
             }
         }
     }

@@ -39,8 +39,7 @@ impl Page {
     pub fn new(phrases: &Phrases, charset: Option<&[u8]>) -> Self {
         let settings = phrases.settings;
         let (parts, lists) = (phrases.rules.parts.len(), phrases.search.lists());
-        let reading =
-            |which| Reading { which, looked: 0, seen: Seen::new(parts, lists, settings.counting) };
+        let reading = |which| Reading { which, looked: 0, seen: Seen::new(parts, lists, settings.counting) };
         Self {
             normaliser: Normaliser::new(settings.readings, charset),
             forms: Output::default(),
@@ -70,7 +69,8 @@ impl Page {
     fn look(&mut self, phrases: &Phrases, reach: usize) {
         let Output { raw, text } = &mut self.forms;
         let end = |bytes: &[u8]| bytes.len().saturating_sub(reach);
-        let to_do = end(raw).saturating_sub(self.raw.looked) + end(&text.bytes).saturating_sub(self.text.looked);
+        let to_do =
+            end(raw).saturating_sub(self.raw.looked) + end(&text.bytes).saturating_sub(self.text.looked);
         if to_do >= LOOK_BYTES_MIN || reach == 0 {
             let (mut of_raw, mut of_text) = (self.raw.span(raw, reach), self.text.span(&text.bytes, reach));
             match self.readings {

@@ -1,11 +1,13 @@
 //! All phrases in one pass over the readings of a page: [`Search`]. Rule: what a call finds is decided by the bytes it is given;
 //! a phrase that was found already costs nothing more where it counts once.
 //!
-//! Each phrase is looked for by one window of it, the rarest in prose (`prose`) of those of all kinds (`windows`). Places where a
-//! window may stand are kept by filters, without a branch (`places`); what is left of them is compared. Most of the text of a
-//! page stands in its raw form as well, letter for letter: such a [`Copied`] stretch is looked at once for both.
+//! Each phrase is looked for by four letters of it (`cores`), which are as rare in prose (`prose`) as can be, and what stands
+//! around them (`windows`); the few that have no such letters by three bytes (`classes`). Filters keep the places where a window
+//! may stand, without a branch (`places`); what is left of them is compared. Most of the text of a page stands in its raw form as
+//! well, letter for letter: such a [`Copied`] stretch is looked at once for both.
 
 mod classes;
+mod cores;
 mod places;
 mod prose;
 mod windows;
@@ -13,10 +15,11 @@ mod windows;
 use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
 use classes::Classes;
-use places::{BATCH, Batch, MASK, Near, Sought, Speed};
+use cores::{Core, cores};
+use places::{BATCH, Batch, Bits, MASK, Near, Sought, Speed};
 use prose::Prose;
 use std::ops::Range;
-use windows::{Entry, Filter, Kind, WINDOW_BYTES_MAX, Windows, word};
+use windows::{BEFORE, BEHIND, CORE_BYTES, Entry, Filter, Kind, Windows, word};
 
 /// How far before and behind a window the rest of its pattern may reach.
 pub(super) const REACH: usize = PHRASE_BYTES_MAX * 3;
@@ -57,8 +60,9 @@ pub(super) struct Copied {
 impl Copied {
     /// Of its places those whose windows lie within, as far as they are looked at in both; it is none without any.
     fn places(self, raw: &Range<usize>, text: &Range<usize>) -> Self {
-        let skipped = raw.start.saturating_sub(self.raw).max(text.start.saturating_sub(self.text));
-        let end = (self.bytes + 1).saturating_sub(WINDOW_BYTES_MAX);
+        let skipped =
+            raw.start.saturating_sub(self.raw).max(text.start.saturating_sub(self.text)).max(BEFORE);
+        let end = (self.bytes + 1).saturating_sub(BEHIND);
         let end = end.min(raw.end.saturating_sub(self.raw)).min(text.end.saturating_sub(self.text));
         Self { raw: self.raw + skipped, text: self.text + skipped, bytes: end.saturating_sub(skipped) }
     }
@@ -86,11 +90,10 @@ impl Span<'_> {
 pub(super) struct Search {
     patterns: Vec<Pattern>,
     /// By kind, as what follows.
-    windows: [Windows; 5],
-    filters: [Filter; 5],
+    windows: [Windows; 4],
     /// Where the lists of each kind begin, if all are numbered.
-    lists: [usize; 5],
-    classes: Option<Classes>,
+    lists: [usize; 4],
+    sought: Sought,
     /// Patterns that have no window: a byte of each, and where it stands.
     tiny: Vec<(u8, usize, u32)>,
     speed: Speed,
@@ -98,15 +101,17 @@ pub(super) struct Search {
 
 impl Search {
     pub fn new(patterns: Vec<Pattern>) -> Self {
-        let prose = Prose::new(patterns.iter().map(|pattern| &*pattern.bytes));
-        let mut entries: [Vec<Entry>; 5] = Default::default();
+        let texts: Vec<&[u8]> = patterns.iter().map(|pattern| &*pattern.bytes).collect();
+        let prose = Prose::new(texts.iter().copied());
+        let mut entries: [Vec<Entry>; 4] = Default::default();
         let mut tiny = Vec::new();
-        for (pattern, number) in patterns.iter().zip(0_u32..) {
-            let bytes = &pattern.bytes;
-            if let Some((kind, at)) = rarest(&prose, bytes) {
+        for ((bytes, core), number) in texts.iter().zip(cores(&texts, &prose)).zip(0_u32..) {
+            if let Some((kind, at)) = core.and_then(|core| around(core, bytes, &prose)) {
                 entries[kind as usize].push(Entry::new(bytes, at, number));
-            } else if let Some([one, other]) = bytes.last_chunk()
-                && Kind::Short.fits(&[*one, *other])
+            } else if let Some(at) = rarest_three(bytes, &prose) {
+                entries[Kind::Short as usize].push(Entry::new(bytes, at, number));
+            } else if let [.., one, other] = bytes
+                && ![one, other].contains(&&b' ')
             {
                 // Whatever follows.
                 let pair = Entry::new(bytes, bytes.len() - 2, number);
@@ -117,16 +122,14 @@ impl Search {
                 tiny.extend(bytes.get(at).map(|byte| (*byte, at, number)));
             }
         }
-        let short = &entries[Kind::Short as usize];
-        let classes = (!short.is_empty()).then(|| Classes::new(short));
-        let filters = Kind::ALL.map(|kind| Filter::new(&entries[kind as usize], kind));
+        let sought = sought(&entries);
         let windows = Kind::ALL.map(|kind| Windows::new(std::mem::take(&mut entries[kind as usize]), kind));
         let mut lists = 0;
         let lists = std::array::from_fn(|kind| {
             lists += windows[kind].lists();
             lists - windows[kind].lists()
         });
-        Self { patterns, windows, filters, lists, classes, tiny, speed: Speed::detect() }
+        Self { patterns, windows, lists, sought, tiny, speed: Speed::detect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -158,7 +161,7 @@ impl Search {
         let alike: Vec<Copied> = copied.iter().map(|copied| copied.places(&places.0, &places.1)).collect();
         let mut batch = Batch::new();
         // Each kind's places come in order.
-        let mut next = [0; 5];
+        let mut next = [0; 4];
         self.walk(&mut batch, raw.text, places.0, &[], &mut |kind, at| {
             self.verify(kind, at, raw);
             let next = &mut next[kind as usize];
@@ -186,21 +189,22 @@ impl Search {
         mut but: &[Copied],
         found: &mut impl FnMut(Kind, usize),
     ) {
-        let sought = Sought { classes: self.classes.as_ref(), filters: &self.filters };
         let mut copy: Near;
         for from in places.clone().step_by(BATCH) {
             let count = (places.end - from).min(BATCH);
-            let near: &Near = match text[from..].first_chunk() {
+            let near: &Near = match from.checked_sub(BEFORE).and_then(|before| text[before..].first_chunk()) {
                 Some(near) => near,
                 None => {
                     copy = [0; _];
-                    copy[..text.len() - from].copy_from_slice(&text[from..]);
+                    let before = from.min(BEFORE);
+                    let there = &text[from - before..text.len().min(from - before + copy.len() - BEFORE)];
+                    copy[BEFORE - before..][..there.len()].copy_from_slice(there);
                     &copy
                 }
             };
-            batch.look(&sought, near, &wanted(from, count, &mut but), self.speed);
+            batch.look(&self.sought, near, &wanted(from, count, &mut but), self.speed);
             for kind in Kind::ALL {
-                for at in batch.kept(kind as usize) {
+                for at in batch.kept(kind) {
                     found(kind, from + usize::from(*at));
                 }
             }
@@ -220,9 +224,10 @@ impl Search {
         }
     }
 
-    /// A window that may be one of the kind stands there.
+    /// A window that may be one of the kind has its place there.
     #[inline]
-    fn verify(&self, kind: Kind, at: usize, span: &mut Span<'_>) {
+    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) {
+        let Some(at) = place.checked_sub(kind.before()) else { return };
         let windows = &self.windows[kind as usize];
         let word = span.text.get(at..).map_or(0, word);
         let list = windows.list(word);
@@ -257,7 +262,7 @@ fn compare(pattern: &Pattern, start: usize, span: &mut Span<'_>) {
 }
 
 /// A bit for each of so many places from there on, but for those of the stretches.
-fn wanted(from: usize, count: usize, but: &mut &[Copied]) -> [u64; BATCH / MASK] {
+fn wanted(from: usize, count: usize, but: &mut &[Copied]) -> Bits {
     let mut wanted = [0; BATCH / MASK];
     set(&mut wanted, 0..count, true);
     while let Some((stretch, rest)) = but.split_first() {
@@ -273,7 +278,7 @@ fn wanted(from: usize, count: usize, but: &mut &[Copied]) -> [u64; BATCH / MASK]
 }
 
 /// Sets or clears the bits of a range.
-fn set(bits: &mut [u64; BATCH / MASK], range: Range<usize>, to: bool) {
+fn set(bits: &mut Bits, range: Range<usize>, to: bool) {
     let mut at = range.start;
     while at < range.end {
         let end = range.end.min((at / MASK + 1) * MASK);
@@ -283,25 +288,40 @@ fn set(bits: &mut [u64; BATCH / MASK], range: Range<usize>, to: bool) {
     }
 }
 
-/// The window of a pattern that is rarest in prose, and where it stands; none where it has none.
-fn rarest(prose: &Prose, bytes: &[u8]) -> Option<(Kind, usize)> {
-    let rarest_of = |kinds: &[&[Kind]]| {
-        let mut best: Option<(f64, Kind, usize)> = None;
-        for at in 0..bytes.len().min(usize::from(u8::MAX)) {
-            for kinds in kinds {
-                // A longer window is as rare or rarer.
-                let fits = |kind: &&Kind| bytes.get(at..at + kind.length()).is_some_and(|window| kind.fits(window));
-                let Some(kind) = kinds.iter().find(fits) else { continue };
-                let rate = prose.rate(&bytes[at..at + kind.length()]);
-                if best.is_none_or(|(least, ..)| rate < least) {
-                    best = Some((rate, *kind, at));
-                }
-            }
-        }
-        best.map(|(_, kind, at)| (kind, at))
-    };
-    rarest_of(&[&[Kind::LongSpaced, Kind::Spaced], &[Kind::LongLetters, Kind::Letters]])
-        .or_else(|| rarest_of(&[&[Kind::Short]]))
+/// What filters are made of.
+fn sought(entries: &[Vec<Entry>; 4]) -> Sought {
+    let words = |kind: Kind| entries[kind as usize].iter().map(|entry| entry.word);
+    let cores = words(Kind::Before).map(|word| word >> (8 * BEFORE));
+    let cores = cores.chain(words(Kind::Behind)).chain(words(Kind::Core));
+    let short = &entries[Kind::Short as usize];
+    Sought {
+        classes: (!short.is_empty()).then(|| Classes::new(short)),
+        cores: Filter::new(cores, CORE_BYTES),
+        filters: Kind::ALL.map(|kind| Filter::new(words(kind), kind.length())),
+    }
+}
+
+/// The window around a core that is rarest in prose, and where it begins.
+fn around(core: Core, bytes: &[u8], prose: &Prose) -> Option<(Kind, usize)> {
+    let places = bytes.windows(CORE_BYTES).enumerate().take(usize::from(u8::MAX));
+    let places = places.filter(|(_, four)| *four == core).map(|(place, _)| place);
+    let windows = places.flat_map(|place| {
+        [Kind::Behind, Kind::Before, Kind::Core].into_iter().filter_map(move |kind| {
+            let at = place.checked_sub(kind.before())?;
+            let window = bytes.get(at..at + kind.length())?;
+            Some((prose.rate(window), kind, at))
+        })
+    });
+    let rarest = windows.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
+    rarest.map(|(_, kind, at)| (kind, at))
+}
+
+/// Where the three bytes begin that are rarest in prose, of those that begin with two that are no spaces.
+fn rarest_three(bytes: &[u8], prose: &Prose) -> Option<usize> {
+    let places = bytes.windows(Kind::Short.length()).enumerate().take(usize::from(u8::MAX));
+    let places = places.filter(|(_, three)| !three.iter().take(2).any(|byte| *byte == b' '));
+    let rated = places.map(|(at, three)| (prose.rate(three), at));
+    rated.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, at)| at)
 }
 
 #[cfg(test)]
@@ -346,7 +366,12 @@ mod tests {
                     let page = [&vec![filling; place][..], text, &[filling; 4]].concat();
                     search.speed = if place % 2 == 0 { Speed::Portable } else { Speed::detect() };
                     let mut seen = Seen::new(texts.len(), search.lists(), Counting::Once);
-                    search.scan(&mut Span { which: In::RAW, text: &page, places: 0..page.len(), seen: &mut seen });
+                    search.scan(&mut Span {
+                        which: In::RAW,
+                        text: &page,
+                        places: 0..page.len(),
+                        seen: &mut seen,
+                    });
                     for (other, text) in texts.iter().enumerate() {
                         let is_there =
                             page[..page.len() - 3].windows(text.len()).any(|window| window == *text);

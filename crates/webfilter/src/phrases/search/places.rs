@@ -5,7 +5,7 @@
 //! keep of them what is gone through later. Unsafe code stands here only.
 
 use super::classes::Classes;
-use super::windows::{Filter, WINDOW_BYTES_MAX};
+use super::windows::{BEFORE, BEHIND, Filter, Kind};
 
 /// How many places are looked at before what was kept is gone through.
 pub(super) const BATCH: usize = 32 * MASK;
@@ -14,10 +14,12 @@ pub(super) const MASK: usize = 64;
 /// How many places are taken from a mask at once; so much room is left behind the last.
 const TAKEN: usize = 8;
 
-/// The bytes of a batch's places, and some behind them. Behind the text they are zero, which is no space.
-pub(super) type Near = [u8; BATCH + 2 * MASK];
+/// The bytes of a batch's places, and some before and behind them. Outside the text they are zero, which is no space.
+pub(super) type Near = [u8; BEFORE + BATCH + 2 * MASK];
 /// Places of a batch.
 type Places = [u16; BATCH + TAKEN];
+/// As many masks as a batch has.
+pub(super) type Bits = [u64; BATCH / MASK];
 
 /// Which instructions the loops are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,65 +52,62 @@ impl Speed {
     }
 }
 
-/// Where windows may begin, a bit for each place of a batch.
+/// Where windows may stand, a bit for each place of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Masks {
-    /// Spaces before others.
-    spaced: [u64; BATCH / MASK],
+struct Masks {
     /// The first of four that are no spaces.
-    letters: [u64; BATCH / MASK],
+    cores: Bits,
     /// What the classes let through.
-    short: [u64; BATCH / MASK],
+    short: Bits,
 }
 
 /// What is looked for.
-pub(super) struct Sought<'a> {
-    pub classes: Option<&'a Classes>,
-    /// In the order of the kinds.
-    pub filters: &'a [Filter; 5],
+#[derive(Debug)]
+pub(super) struct Sought {
+    /// Of shortest windows, if there are any.
+    pub classes: Option<Classes>,
+    /// What all cores have.
+    pub cores: Filter,
+    /// What the windows of each kind have.
+    pub filters: [Filter; 4],
 }
 
 /// The places that were kept of a batch, by kind; room that is used again.
 pub(super) struct Batch {
     masks: Masks,
     places: Places,
-    kept: [Places; 5],
-    counts: [usize; 5],
+    kept: [Places; 4],
+    counts: [usize; 4],
 }
 
 impl Batch {
     pub fn new() -> Self {
-        let masks = [0; BATCH / MASK];
-        Self {
-            masks: Masks { spaced: masks, letters: masks, short: masks },
-            places: [0; _],
-            kept: [[0; _]; 5],
-            counts: [0; 5],
-        }
+        let masks = Masks { cores: [0; _], short: [0; _] };
+        Self { masks, places: [0; _], kept: [[0; _]; 4], counts: [0; 4] }
     }
 
     /// The places that were kept of a kind, in order.
-    pub fn kept(&self, kind: usize) -> &[u16] {
-        &self.kept[kind][..self.counts[kind]]
+    pub fn kept(&self, kind: Kind) -> &[u16] {
+        &self.kept[kind as usize][..self.counts[kind as usize]]
     }
 
     /// Of a batch's places those where windows may stand, if they are wanted.
-    pub fn look(&mut self, sought: &Sought<'_>, near: &Near, wanted: &[u64; BATCH / MASK], speed: Speed) {
+    pub fn look(&mut self, sought: &Sought, near: &Near, wanted: &Bits, speed: Speed) {
         match speed {
             Speed::Portable => {
-                mark(near, sought.classes, &mut self.masks);
+                mark(near, sought.classes.as_ref(), &mut self.masks);
                 self.keep(sought, near, wanted);
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Bits => unsafe {
-                x86_64::mark_by_bits(near, sought.classes, &mut self.masks);
+                x86_64::mark_by_bits(near, sought.classes.as_ref(), &mut self.masks);
                 self.keep_by_bits(sought, near, wanted);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Vectors => unsafe {
-                x86_64::mark_by_vectors(near, sought.classes, &mut self.masks);
+                x86_64::mark_by_vectors(near, sought.classes.as_ref(), &mut self.masks);
                 self.keep_by_bits(sought, near, wanted);
             },
         }
@@ -117,61 +116,64 @@ impl Batch {
     /// The portable code, made of other instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn keep_by_bits(&mut self, sought: &Sought<'_>, near: &Near, wanted: &[u64; BATCH / MASK]) {
+    fn keep_by_bits(&mut self, sought: &Sought, near: &Near, wanted: &Bits) {
         self.keep(sought, near, wanted);
     }
 
     #[inline(always)]
-    fn keep(&mut self, sought: &Sought<'_>, near: &Near, wanted: &[u64; BATCH / MASK]) {
-        let [long_spaced, spaced, long_letters, letters, short] = &mut self.kept;
-        let [in_long_spaced, in_spaced, in_long_letters, in_letters, in_short] = sought.filters;
-        let count = take_all(&self.masks.spaced, wanted, &mut self.places);
-        let places = &self.places[..count];
-        let (a, b) = filter_both(places, near, (in_long_spaced, long_spaced), (in_spaced, spaced));
-        let count = take_all(&self.masks.letters, wanted, &mut self.places);
-        let places = &self.places[..count];
-        let (c, d) = filter_both(places, near, (in_long_letters, long_letters), (in_letters, letters));
-        let mut e = 0;
-        if sought.classes.is_some() {
-            let count = take_all(&self.masks.short, wanted, &mut self.places);
-            for place in &self.places[..count] {
-                short[e % BATCH] = *place;
-                e += usize::from(in_short.holds(word_at(near, *place)));
-            }
+    fn keep(&mut self, sought: &Sought, near: &Near, wanted: &Bits) {
+        let [behind, before, core, short] = &mut self.kept;
+        let [of_behind, of_before, of_core, of_short] = &sought.filters;
+        let marked = take_all(&self.masks.cores, wanted, &mut self.places);
+        let cores = pass(&mut self.places, marked, |place| sought.cores.holds(word_at(near, place)));
+        let mut counts = [0; 4];
+        for place in &self.places[..cores] {
+            let (word, word_before) = (word_at(near, *place), word_before(near, *place));
+            // No more are kept than there are.
+            behind[counts[0] % BATCH] = *place;
+            before[counts[1] % BATCH] = *place;
+            core[counts[2] % BATCH] = *place;
+            counts[0] += usize::from(of_behind.holds(word));
+            counts[1] += usize::from(of_before.holds(word_before));
+            counts[2] += usize::from(of_core.holds(word));
         }
-        self.counts = [a, b, c, d, e];
+        if sought.classes.is_some() {
+            let marked = take_all(&self.masks.short, wanted, short);
+            counts[3] = pass(short, marked, |place| of_short.holds(word_at(near, place)));
+        }
+        self.counts = counts;
     }
 }
 
-/// Of these places those that pass either filter, each into its own list; how many.
+/// Keeps of the first so many places those that pass; how many.
 #[inline(always)]
-fn filter_both(
-    places: &[u16],
-    near: &Near,
-    (long, in_long): (&Filter, &mut Places),
-    (short, in_short): (&Filter, &mut Places),
-) -> (usize, usize) {
-    let mut kept = (0, 0);
-    for place in places {
-        let word = word_at(near, *place);
-        // No more are kept than there are.
-        in_long[kept.0 % BATCH] = *place;
-        in_short[kept.1 % BATCH] = *place;
-        kept.0 += usize::from(long.holds(word));
-        kept.1 += usize::from(short.holds(word));
+fn pass(places: &mut Places, count: usize, passes: impl Fn(u16) -> bool) -> usize {
+    let mut kept = 0;
+    for at in 0..count {
+        let place = places[at];
+        places[kept % BATCH] = place;
+        kept += usize::from(passes(place));
     }
     kept
 }
 
+/// What stands at a place.
 #[inline(always)]
 fn word_at(near: &Near, at: u16) -> u64 {
+    let at = usize::from(at) % BATCH + BEFORE;
+    near[at..at + BEHIND].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+}
+
+/// What stands around it.
+#[inline(always)]
+fn word_before(near: &Near, at: u16) -> u64 {
     let at = usize::from(at) % BATCH;
-    near[at..at + WINDOW_BYTES_MAX].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+    near[at..at + BEFORE + 4].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
 }
 
 /// The places of all masks, as far as they are wanted; how many.
 #[inline(always)]
-fn take_all(masks: &[u64; BATCH / MASK], wanted: &[u64; BATCH / MASK], places: &mut Places) -> usize {
+fn take_all(masks: &Bits, wanted: &Bits, places: &mut Places) -> usize {
     let mut count = 0;
     for ((mask, wanted), base) in masks.iter().zip(wanted).zip((0..).step_by(MASK)) {
         count = take(mask & wanted, base, places, count);
@@ -197,35 +199,36 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
     end
 }
 
-/// Marks where windows may begin.
+/// Marks where windows may stand.
 #[inline(always)]
 fn mark(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
     let mut next = spaces(block(near, 0));
     for at in 0..BATCH / MASK {
         let here = next;
         next = spaces(block(near, (at + 1) * MASK));
-        (masks.spaced[at], masks.letters[at]) = beginnings(here, next);
+        masks.cores[at] = first_of_four(here, next);
         masks.short[at] = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
-                let place = at * MASK + bit;
+                let place = BEFORE + at * MASK + bit;
                 mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
             })
         });
     }
 }
 
-/// Spaces before others, and the first of four others, of 64 bytes and those that follow.
+/// The first of each four bytes that are no spaces, where the spaces are known, and those that follow.
 #[inline(always)]
-fn beginnings(here: u64, next: u64) -> (u64, u64) {
-    let others = !(u128::from(here) | u128::from(next) << 64);
+fn first_of_four(spaces: u64, next: u64) -> u64 {
+    let others = !(u128::from(spaces) | u128::from(next) << 64);
     let two = others & others >> 1;
-    (here & (others >> 1) as u64, (two & two >> 2) as u64)
+    (two & two >> 2) as u64
 }
 
+/// The bytes of 64 places.
 #[inline(always)]
 fn block(near: &Near, at: usize) -> &[u8; MASK] {
     const NONE: &[u8; MASK] = &[0; MASK];
-    near[at..].first_chunk().unwrap_or(NONE)
+    near[BEFORE + at..].first_chunk().unwrap_or(NONE)
 }
 
 /// Which of 64 bytes are spaces, a bit for each.
@@ -260,7 +263,7 @@ mod x86_64 {
         for at in 0..BATCH / MASK {
             let here = next;
             next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
-            (masks.spaced[at], masks.letters[at]) = beginnings(here, next);
+            masks.cores[at] = first_of_four(here, next);
         }
         let Some(classes) = classes else { return };
         let [one, two, three] = &classes.tables;
@@ -313,16 +316,16 @@ mod tests {
             word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             b"  abcxyz\xc3\xa4\xff\0"[(word >> 24) as usize % 12]
         });
-        let windows = [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
+        let windows =
+            [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
         let entries: Vec<Entry> = windows.iter().map(|window| Entry::new(window, 0, 0)).collect();
         let classes = Classes::new(&entries);
         let mut expected = Batch::new().masks;
         mark(&near, Some(&classes), &mut expected);
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
-            let four = &near[place..place + 4];
-            assert_eq!(bit(&expected.spaced), four[0] == b' ' && four[1] != b' ', "{place}");
-            assert_eq!(bit(&expected.letters), !four.contains(&b' '), "{place}");
+            let four = &near[BEFORE + place..BEFORE + place + 4];
+            assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
             assert!(bit(&expected.short) || !windows.contains(&&four[..3]), "{place}");
         }
         #[cfg(target_arch = "x86_64")]
@@ -339,7 +342,8 @@ mod tests {
         let mut places = [0; BATCH + TAKEN];
         for mask in [0, 1, 1 << 63, u64::MAX, 0x00ff_00ff_1234_8001] {
             let count = take(mask, 128, &mut places, 0);
-            let expected: Vec<u16> = (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| 128 + bit).collect();
+            let expected: Vec<u16> =
+                (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| 128 + bit).collect();
             assert_eq!(places[..count], expected);
         }
     }

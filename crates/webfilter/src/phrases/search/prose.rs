@@ -5,7 +5,7 @@
 //! are here, in the order of how often they are met, which falls as one over the rank (Zipf). Of letters that are in none of
 //! these words, each follows the two before it as often as in all words that are known.
 
-use super::windows::{WINDOW_BYTES_MAX, word};
+use super::windows::{BEHIND, word};
 use std::collections::{HashMap, HashSet};
 
 /// A language a line, the commonest words first.
@@ -39,8 +39,10 @@ impl Prose {
             words: 0.0,
         };
         for (line, at) in WORDS.lines().zip(0..) {
-            let weights: Vec<f64> = line.split(' ').zip(3_u16..).map(|(_, rank)| 1.0 / f64::from(rank)).collect();
-            let share = SHARES.get(at).or(SHARES.last()).copied().unwrap_or_default() / weights.iter().sum::<f64>();
+            let weights: Vec<f64> =
+                line.split(' ').zip(3_u16..).map(|(_, rank)| 1.0 / f64::from(rank)).collect();
+            let share =
+                SHARES.get(at).or(SHARES.last()).copied().unwrap_or_default() / weights.iter().sum::<f64>();
             for (word, weight) in line.split(' ').zip(weights) {
                 prose.meet(word.as_bytes(), weight * share);
             }
@@ -56,7 +58,7 @@ impl Prose {
     /// A word is met so often.
     fn meet(&mut self, word: &[u8], share: f64) {
         let word = edged(word);
-        for length in 1..=WINDOW_BYTES_MAX.min(word.len()) {
+        for length in 1..=BEHIND.min(word.len()) {
             for piece in word.windows(length) {
                 *self.pieces.entry(self::word(piece)).or_default() += share;
             }
@@ -98,7 +100,8 @@ impl Prose {
     /// How many of all words have such a piece, as far as three letters in a row tell.
     fn chance(&self, piece: &[u8]) -> f64 {
         let Some(first) = piece.first_chunk::<3>() else { return UNSEEN };
-        let threes = |[one, two, three]: [usize; 3]| self.threes[(one * LETTERS + two) * LETTERS + three] + UNSEEN;
+        let threes =
+            |[one, two, three]: [usize; 3]| self.threes[(one * LETTERS + two) * LETTERS + three] + UNSEEN;
         let follows = |three: &[u8]| {
             let [one, two, three] = letters(three);
             threes([one, two, three]) / (self.pairs[one * LETTERS + two] + UNSEEN * LETTERS as f64)

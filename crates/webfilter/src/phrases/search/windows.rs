@@ -1,50 +1,47 @@
 //! Windows, by which phrases are looked for: [`Kind`], [`Windows`], [`Filter`]. Rule: a filter fits the nearest cache and
 //! answers without a branch; what it lets through is looked up here.
 
-/// No window is longer.
-pub(super) const WINDOW_BYTES_MAX: usize = 8;
+/// Bytes of a core.
+pub(super) const CORE_BYTES: usize = 4;
+/// How far a window reaches at most before the place by which it is found, and behind it.
+pub(super) const BEFORE: usize = 4;
+pub(super) const BEHIND: usize = 8;
 /// Bits of a filter: at most one in eight is set, and all filters together fit the nearest cache.
 const FILTER_BITS: u32 = 16;
 const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
 /// Multiplier of the hash: odd, with bits all over.
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What windows of one kind have in common.
+/// What windows of one kind have in common. The place of a window that has a core is the core's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// A space and seven bytes.
-    LongSpaced,
-    /// A space and four bytes.
-    Spaced,
-    /// Four bytes without a space, and four others.
-    LongLetters,
-    /// Four bytes without a space.
-    Letters,
-    /// Three bytes, of which the first two are no spaces: for patterns that have no other window.
+    /// A core and the four bytes behind it.
+    Behind,
+    /// A core and the four bytes before it.
+    Before,
+    /// A core: for patterns that have nothing else.
+    Core,
+    /// Three bytes, of which the first two are no spaces: for patterns without a core.
     Short,
 }
 
 impl Kind {
-    pub const ALL: [Self; 5] =
-        [Self::LongSpaced, Self::Spaced, Self::LongLetters, Self::Letters, Self::Short];
+    pub const ALL: [Self; 4] = [Self::Behind, Self::Before, Self::Core, Self::Short];
 
     /// Bytes of a window.
     pub const fn length(self) -> usize {
         match self {
-            Self::LongSpaced | Self::LongLetters => WINDOW_BYTES_MAX,
-            Self::Spaced => 5,
-            Self::Letters => 4,
+            Self::Behind | Self::Before => 2 * CORE_BYTES,
+            Self::Core => CORE_BYTES,
             Self::Short => 3,
         }
     }
 
-    /// Whether it is one of this kind.
-    pub fn fits(self, window: &[u8]) -> bool {
-        let is_space = |byte: &u8| *byte == b' ';
+    /// How far the window begins before its place.
+    pub const fn before(self) -> usize {
         match self {
-            Self::LongSpaced | Self::Spaced => matches!(window, [b' ', other, ..] if *other != b' '),
-            Self::LongLetters | Self::Letters => !window.iter().take(4).any(is_space),
-            Self::Short => !window.iter().take(2).any(is_space),
+            Self::Before => BEFORE,
+            _ => 0,
         }
     }
 }
@@ -66,7 +63,7 @@ impl Entry {
         let rest = bytes.get(at..).unwrap_or_default();
         // A phrase is shorter than that.
         let at = u8::try_from(at).unwrap_or(u8::MAX);
-        Self { word: word(rest), bytes: rest.len().min(WINDOW_BYTES_MAX) as u8, at, pattern }
+        Self { word: word(rest), bytes: rest.len().min(size_of::<u64>()) as u8, at, pattern }
     }
 
     /// Whether its pattern may go on as this word does.
@@ -76,7 +73,7 @@ impl Entry {
     }
 }
 
-/// A bit for each hash that some window of a kind has.
+/// A bit for each hash that some word has.
 #[derive(Debug)]
 pub(super) struct Filter {
     bits: Box<[u64; FILTER_WORDS]>,
@@ -84,11 +81,11 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// What these entries' windows, all of a kind, have.
-    pub fn new(entries: &[Entry], kind: Kind) -> Self {
-        let mut filter = Self { bits: Box::new([0; FILTER_WORDS]), mask: mask(kind.length()) };
-        for entry in entries {
-            let at = filter.bit(entry.word);
+    /// What these words have, by their first bytes.
+    pub fn new(words: impl Iterator<Item = u64>, bytes: usize) -> Self {
+        let mut filter = Self { bits: Box::new([0; FILTER_WORDS]), mask: mask(bytes) };
+        for word in words {
+            let at = filter.bit(word);
             filter.bits[at >> 6] |= 1 << (at & 63);
         }
         filter
@@ -99,7 +96,7 @@ impl Filter {
         (hash(word & self.mask) >> (64 - FILTER_BITS)) as usize
     }
 
-    /// Whether a window of the kind may begin with this word.
+    /// Whether it may be one of the words that begins so.
     #[inline(always)]
     pub fn holds(&self, word: u64) -> bool {
         let at = self.bit(word);
