@@ -2,7 +2,7 @@
 
 use super::normal::{Normaliser, Output};
 use super::score::{self, Outcome, Score, Tally, Term};
-use super::search::{In, REACH, Span};
+use super::search::{In, Open, REACH, Span};
 use super::seen::Seen;
 use super::{Phrases, Readings};
 use crate::database::List;
@@ -22,6 +22,8 @@ pub(crate) struct Page {
     raw: Reading,
     text: Reading,
     readings: Readings,
+    /// What is still looked for.
+    open: Open,
     /// How much may still be read.
     left: u64,
 }
@@ -38,14 +40,15 @@ impl Page {
     /// A page that begins. `charset` is what its server says.
     pub fn new(phrases: &Phrases, charset: Option<&[u8]>) -> Self {
         let settings = phrases.settings;
-        let (parts, lists) = (phrases.rules.parts.len(), phrases.search.lists());
-        let reading = |which| Reading { which, looked: 0, seen: Seen::new(parts, lists, settings.counting) };
+        let parts = phrases.rules.parts.len();
+        let reading = |which| Reading { which, looked: 0, seen: Seen::new(parts, settings.counting) };
         Self {
             normaliser: Normaliser::new(settings.readings, charset),
             forms: Output::default(),
             raw: reading(In::RAW),
             text: reading(In::TEXT),
             readings: settings.readings,
+            open: phrases.search.open(),
             left: settings.bytes_max,
         }
     }
@@ -74,9 +77,11 @@ impl Page {
         if to_do >= LOOK_BYTES_MIN || reach == 0 {
             let (mut of_raw, mut of_text) = (self.raw.span(raw, reach), self.text.span(&text.bytes, reach));
             match self.readings {
-                Readings::Raw => phrases.search.scan(&mut of_raw),
-                Readings::Text | Readings::Meta => phrases.search.scan(&mut of_text),
-                Readings::Both => phrases.search.scan_both(&mut of_raw, &mut of_text, &text.copied),
+                Readings::Raw => phrases.search.scan(&mut of_raw, &mut self.open),
+                Readings::Text | Readings::Meta => phrases.search.scan(&mut of_text, &mut self.open),
+                Readings::Both => {
+                    phrases.search.scan_both(&mut of_raw, &mut of_text, &text.copied, &mut self.open)
+                }
             }
             self.raw.looked = self.raw.looked.max(end(raw));
             self.text.looked = self.text.looked.max(end(&text.bytes));

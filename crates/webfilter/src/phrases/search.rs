@@ -16,6 +16,7 @@ use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
 use classes::Classes;
 use cores::{Core, cores};
+pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, MASK, Near, Sought, Speed};
 use prose::Prose;
 use std::ops::Range;
@@ -80,7 +81,7 @@ pub(super) struct Span<'a> {
 impl Span<'_> {
     /// The places that have a window behind them.
     fn places(&self) -> Range<usize> {
-        let end = self.places.end.min(self.text.len().saturating_sub(Kind::Short.length()));
+        let end = self.places.end.min(self.text.len().saturating_sub(Kind::Three.length()));
         self.places.start.min(end)..end
     }
 }
@@ -90,9 +91,7 @@ impl Span<'_> {
 pub(super) struct Search {
     patterns: Vec<Pattern>,
     /// By kind, as what follows.
-    windows: [Windows; 4],
-    /// Where the lists of each kind begin, if all are numbered.
-    lists: [usize; 4],
+    windows: [Windows; 5],
     sought: Sought,
     /// Patterns that have no window: a byte of each, and where it stands.
     tiny: Vec<(u8, usize, u32)>,
@@ -103,33 +102,28 @@ impl Search {
     pub fn new(patterns: Vec<Pattern>) -> Self {
         let texts: Vec<&[u8]> = patterns.iter().map(|pattern| &*pattern.bytes).collect();
         let prose = Prose::new(texts.iter().copied());
-        let mut entries: [Vec<Entry>; 4] = Default::default();
+        let mut entries: [Vec<Entry>; 5] = Default::default();
         let mut tiny = Vec::new();
         for ((bytes, core), number) in texts.iter().zip(cores(&texts, &prose)).zip(0_u32..) {
-            if let Some((kind, at)) = core.and_then(|core| around(core, bytes, &prose)) {
+            let window = core.and_then(|core| around(core, bytes, &prose));
+            let window = window.or_else(|| without_core(bytes, Kind::Three, &prose));
+            if let Some((kind, at)) = window.or_else(|| without_core(bytes, Kind::Two, &prose)) {
                 entries[kind as usize].push(Entry::new(bytes, at, number));
-            } else if let Some(at) = rarest_three(bytes, &prose) {
-                entries[Kind::Short as usize].push(Entry::new(bytes, at, number));
-            } else if let [.., one, other] = bytes
-                && ![one, other].contains(&&b' ')
-            {
-                // Whatever follows.
-                let pair = Entry::new(bytes, bytes.len() - 2, number);
-                let any = (0..256_u64).map(|any| Entry { word: pair.word | any << 16, bytes: 3, ..pair });
-                entries[Kind::Short as usize].extend(any);
             } else {
                 let at = bytes.iter().position(|byte| *byte != b' ').unwrap_or(0);
                 tiny.extend(bytes.get(at).map(|byte| (*byte, at, number)));
             }
         }
-        let sought = sought(&entries);
-        let windows = Kind::ALL.map(|kind| Windows::new(std::mem::take(&mut entries[kind as usize]), kind));
-        let mut lists = 0;
-        let lists = std::array::from_fn(|kind| {
-            lists += windows[kind].lists();
-            lists - windows[kind].lists()
-        });
-        Self { patterns, windows, lists, sought, tiny, speed: Speed::detect() }
+        let sought = sought(&entries, &prose);
+        let [behind, before, core, three, two] = entries;
+        let windows = [
+            Windows::new(behind, &sought.behind),
+            Windows::new(before, &sought.before),
+            Windows::new(core, &sought.open.core),
+            Windows::new(three, &sought.open.three),
+            Windows::new(two, &sought.open.two),
+        ];
+        Self { patterns, windows, sought, tiny, speed: Speed::detect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -142,40 +136,46 @@ impl Search {
         bytes + self.patterns.len() * size_of::<Pattern>() + windows
     }
 
-    /// How many lists of windows there are, which [`Seen`] keeps a bit for each of.
-    pub fn lists(&self) -> usize {
-        self.windows.iter().map(Windows::lists).sum()
+    /// What is looked for in a page that begins.
+    pub fn open(&self) -> Open {
+        self.sought.open.clone()
     }
 
-    /// Finds the patterns whose windows begin at the places of a reading.
-    pub fn scan(&self, span: &mut Span<'_>) {
+    /// Finds the patterns whose windows have their places in a reading.
+    pub fn scan(&self, span: &mut Span<'_>, open: &mut Open) {
         let places = span.places();
         let mut batch = Batch::new();
-        self.walk(&mut batch, span.text, places, &[], &mut |kind, at| self.verify(kind, at, span));
+        self.walk(&mut batch, span.text, places, &[], open, &mut |kind, at, open| {
+            let word = self.verify(kind, at, span);
+            self.close(kind, word, open, &[&*span]);
+        });
         self.scan_for_tiny(span);
     }
 
     /// The same for both readings of a page, of which these stretches are alike.
-    pub fn scan_both(&self, raw: &mut Span<'_>, text: &mut Span<'_>, copied: &[Copied]) {
+    pub fn scan_both(&self, raw: &mut Span<'_>, text: &mut Span<'_>, copied: &[Copied], open: &mut Open) {
         let places = (raw.places(), text.places());
         let alike: Vec<Copied> = copied.iter().map(|copied| copied.places(&places.0, &places.1)).collect();
         let mut batch = Batch::new();
         // Each kind's places come in order.
-        let mut next = [0; 4];
-        self.walk(&mut batch, raw.text, places.0, &[], &mut |kind, at| {
-            self.verify(kind, at, raw);
+        let mut next = [0; 5];
+        self.walk(&mut batch, raw.text, places.0, &[], open, &mut |kind, at, open| {
+            let word = self.verify(kind, at, raw);
             let next = &mut next[kind as usize];
-            while let Some(stretch) = alike.get(*next) {
-                if at < stretch.raw {
-                    break;
-                } else if at < stretch.raw + stretch.bytes {
-                    self.verify(kind, at - stretch.raw + stretch.text, text);
-                    break;
-                }
+            while alike.get(*next).is_some_and(|stretch| stretch.raw + stretch.bytes <= at) {
                 *next += 1;
             }
+            if let Some(stretch) = alike.get(*next)
+                && stretch.raw <= at
+            {
+                self.verify(kind, at - stretch.raw + stretch.text, text);
+            }
+            self.close(kind, word, open, &[&*raw, &*text]);
         });
-        self.walk(&mut batch, text.text, places.1, &alike, &mut |kind, at| self.verify(kind, at, text));
+        self.walk(&mut batch, text.text, places.1, &alike, open, &mut |kind, at, open| {
+            let word = self.verify(kind, at, text);
+            self.close(kind, word, open, &[&*raw, &*text]);
+        });
         self.scan_for_tiny(raw);
         self.scan_for_tiny(text);
     }
@@ -187,7 +187,8 @@ impl Search {
         text: &[u8],
         places: Range<usize>,
         mut but: &[Copied],
-        found: &mut impl FnMut(Kind, usize),
+        open: &mut Open,
+        found: &mut impl FnMut(Kind, usize, &mut Open),
     ) {
         let mut copy: Near;
         for from in places.clone().step_by(BATCH) {
@@ -202,10 +203,10 @@ impl Search {
                     &copy
                 }
             };
-            batch.look(&self.sought, near, &wanted(from, count, &mut but), self.speed);
+            batch.look(&self.sought, open, near, &wanted(from, count, &mut but), self.speed);
             for kind in Kind::ALL {
                 for at in batch.kept(kind) {
-                    found(kind, from + usize::from(*at));
+                    found(kind, from + usize::from(*at), open);
                 }
             }
         }
@@ -224,29 +225,39 @@ impl Search {
         }
     }
 
-    /// A window that may be one of the kind has its place there.
+    /// A window that may be one of the kind has its place there; what it begins with.
     #[inline]
-    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) {
-        let Some(at) = place.checked_sub(kind.before()) else { return };
-        let windows = &self.windows[kind as usize];
+    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> u64 {
+        let Some(at) = place.checked_sub(kind.before()) else { return 0 };
         let word = span.text.get(at..).map_or(0, word);
-        let list = windows.list(word);
-        let number = self.lists[kind as usize] + list;
-        if span.seen.is_quiet(number) {
-            return;
-        }
-        let mut is_quiet = true;
-        for entry in windows.of(list) {
-            let Some(pattern) = self.patterns.get(entry.pattern as usize) else { continue };
+        for entry in self.windows[kind as usize].of(word) {
             if entry.agrees(word)
                 && let Some(start) = at.checked_sub(usize::from(entry.at))
+                && let Some(pattern) = self.patterns.get(entry.pattern as usize)
             {
                 compare(pattern, start, span);
             }
-            is_quiet &= span.seen.is_done(pattern.part) || !pattern.readings.covers(span.which);
         }
-        if is_quiet {
-            span.seen.hush(number);
+        word
+    }
+
+    /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings.
+    #[inline]
+    fn close(&self, kind: Kind, word: u64, open: &mut Open, spans: &[&Span<'_>]) {
+        let filter = match kind {
+            Kind::Behind | Kind::Before => return,
+            Kind::Core => &mut open.core,
+            Kind::Three => &mut open.three,
+            Kind::Two => &mut open.two,
+        };
+        let bit = filter.bit(word);
+        let is_done = |pattern: &Pattern| {
+            spans.iter().all(|span| !pattern.readings.covers(span.which) || span.seen.is_done(pattern.part))
+        };
+        let mut entries =
+            self.windows[kind as usize].of(word).iter().filter(|entry| filter.bit(entry.word) == bit);
+        if entries.all(|entry| self.patterns.get(entry.pattern as usize).is_none_or(is_done)) {
+            filter.set(bit, false);
         }
     }
 }
@@ -289,15 +300,21 @@ fn set(bits: &mut Bits, range: Range<usize>, to: bool) {
 }
 
 /// What filters are made of.
-fn sought(entries: &[Vec<Entry>; 4]) -> Sought {
-    let words = |kind: Kind| entries[kind as usize].iter().map(|entry| entry.word);
-    let cores = words(Kind::Before).map(|word| word >> (8 * BEFORE));
-    let cores = cores.chain(words(Kind::Behind)).chain(words(Kind::Core));
-    let short = &entries[Kind::Short as usize];
+fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
+    let [behind, before, core, three, two]: [Vec<u64>; 5] =
+        Kind::ALL.map(|kind| entries[kind as usize].iter().map(|entry| entry.word).collect());
+    let mut cores: Vec<u64> = before.iter().map(|word| word >> (8 * BEFORE)).collect();
+    cores.extend(behind.iter().chain(&core));
     Sought {
-        classes: (!short.is_empty()).then(|| Classes::new(short)),
-        cores: Filter::new(cores, CORE_BYTES),
-        filters: Kind::ALL.map(|kind| Filter::new(words(kind), kind.length())),
+        classes: (three.len() + two.len() > 0).then(|| Classes::new(&three, &two)),
+        cores: Filter::new(&cores, CORE_BYTES, &prose.common(4)),
+        behind: Filter::new(&behind, Kind::Behind.length(), &[]),
+        before: Filter::new(&before, Kind::Before.length(), &[]),
+        open: Open {
+            core: Filter::new(&core, CORE_BYTES, &prose.common(4)),
+            three: Filter::new(&three, Kind::Three.length(), &prose.common(3)),
+            two: Filter::new(&two, Kind::Two.length(), &prose.common(2)),
+        },
     }
 }
 
@@ -316,12 +333,12 @@ fn around(core: Core, bytes: &[u8], prose: &Prose) -> Option<(Kind, usize)> {
     rarest.map(|(_, kind, at)| (kind, at))
 }
 
-/// Where the three bytes begin that are rarest in prose, of those that begin with two that are no spaces.
-fn rarest_three(bytes: &[u8], prose: &Prose) -> Option<usize> {
-    let places = bytes.windows(Kind::Short.length()).enumerate().take(usize::from(u8::MAX));
-    let places = places.filter(|(_, three)| !three.iter().take(2).any(|byte| *byte == b' '));
-    let rated = places.map(|(at, three)| (prose.rate(three), at));
-    rated.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, at)| at)
+/// The window without a core that is rarest in prose, of those that begin with two bytes that are no spaces.
+fn without_core(bytes: &[u8], kind: Kind, prose: &Prose) -> Option<(Kind, usize)> {
+    let places = bytes.windows(kind.length()).enumerate().take(usize::from(u8::MAX));
+    let places = places.filter(|(_, window)| !window.iter().take(2).any(|byte| *byte == b' '));
+    let rated = places.map(|(at, window)| (prose.rate(window), at));
+    rated.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, at)| (kind, at))
 }
 
 #[cfg(test)]
@@ -365,13 +382,10 @@ mod tests {
                 for filling in [b'-', b' '] {
                     let page = [&vec![filling; place][..], text, &[filling; 4]].concat();
                     search.speed = if place % 2 == 0 { Speed::Portable } else { Speed::detect() };
-                    let mut seen = Seen::new(texts.len(), search.lists(), Counting::Once);
-                    search.scan(&mut Span {
-                        which: In::RAW,
-                        text: &page,
-                        places: 0..page.len(),
-                        seen: &mut seen,
-                    });
+                    let mut seen = Seen::new(texts.len(), Counting::Once);
+                    let places = 0..page.len();
+                    let mut span = Span { which: In::RAW, text: &page, places, seen: &mut seen };
+                    search.scan(&mut span, &mut search.open());
                     for (other, text) in texts.iter().enumerate() {
                         let is_there =
                             page[..page.len() - 3].windows(text.len()).any(|window| window == *text);

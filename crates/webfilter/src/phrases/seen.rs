@@ -10,29 +10,13 @@ pub(super) struct Seen {
     pub found: Vec<u32>,
     /// How often, where it was more than once and that counts.
     more: Option<BTreeMap<u32, u32>>,
-    /// Lists of windows of which no pattern needs to be found any more.
-    quiet: Vec<u64>,
 }
 
 impl Seen {
-    /// Nothing of so many parts yet, which are looked for by so many lists of windows.
-    pub fn new(parts: usize, lists: usize, counting: super::Counting) -> Self {
+    /// Nothing of so many parts yet.
+    pub fn new(parts: usize, counting: super::Counting) -> Self {
         let more = (counting == super::Counting::EachTime).then(BTreeMap::new);
-        let (bits, quiet) = (vec![0; parts.div_ceil(64)], vec![0; lists.div_ceil(64)]);
-        Self { bits, found: Vec::new(), more, quiet }
-    }
-
-    /// Whether a list needs no more looking into.
-    #[inline]
-    pub fn is_quiet(&self, list: usize) -> bool {
-        self.quiet.get(list / 64).is_some_and(|word| word >> (list % 64) & 1 == 1)
-    }
-
-    /// Nothing of a list needs to be found any more.
-    pub fn hush(&mut self, list: usize) {
-        if let Some(word) = self.quiet.get_mut(list / 64) {
-            *word |= 1 << (list % 64);
-        }
+        Self { bits: vec![0; parts.div_ceil(64)], found: Vec::new(), more }
     }
 
     /// Whether the part was found.

@@ -1,10 +1,13 @@
 //! Which bytes the shortest windows are made of: [`Classes`]. Rule: what it passes over is no such window; what it lets through
 //! may be none.
 //!
-//! The windows are parted into eight groups, and a table for each of their three bytes says in which groups a byte stands there.
+//! The windows, of three bytes or of two, are parted into eight groups, and a table for each of their three bytes says in which groups a byte stands there.
 //! Where one group has all three, a window may begin. The tables are small enough for a processor's registers.
 
-use super::windows::{Entry, Kind};
+use super::windows::Kind;
+
+/// How many bytes are looked at.
+const BYTES: usize = Kind::Three.length();
 
 /// How many groups there are: a bit of a byte for each.
 const GROUPS: usize = 8;
@@ -14,16 +17,22 @@ const SHARES: (f64, f64, f64) = (17.0, 2.9, 0.1);
 /// The groups in which each byte stands, by its place in the window.
 #[derive(Debug)]
 pub(super) struct Classes {
-    pub tables: [[u8; 256]; Kind::Short.length()],
+    pub tables: [[u8; 256]; BYTES],
 }
 
 impl Classes {
     /// Of these windows.
-    pub fn new(entries: &[Entry]) -> Self {
-        let mut windows: Vec<[u8; 3]> = entries.iter().map(|entry| first(entry.word)).collect();
+    pub fn new(threes: &[u64], twos: &[u64]) -> Self {
+        let mut groups = vec![Group::new(); GROUPS];
+        // Whatever follows two bytes, so that they share a group.
+        if let Some(group) = groups.first_mut() {
+            twos.iter().for_each(|two| *group = group.with(first(*two)));
+            group.bytes[2] = [!twos.is_empty(); 256];
+            group.shares[2] = 100.0;
+        }
+        let mut windows: Vec<[u8; 3]> = threes.iter().map(|three| first(*three)).collect();
         windows.sort_unstable_by(|one, other| common(other).total_cmp(&common(one)).then(one.cmp(other)));
         windows.dedup();
-        let mut groups = vec![Group::new(); GROUPS];
         for window in windows {
             let cost = |group: &Group| group.with(window).common() - group.common();
             let best = groups.iter_mut().min_by(|one, other| cost(one).total_cmp(&cost(other)));
@@ -31,7 +40,7 @@ impl Classes {
                 *group = group.with(window);
             }
         }
-        let mut tables = [[0; 256]; Kind::Short.length()];
+        let mut tables = [[0; 256]; BYTES];
         for (group, bit) in groups.iter().zip(0..) {
             for (table, bytes) in tables.iter_mut().zip(&group.bytes) {
                 for (entry, stands) in table.iter_mut().zip(bytes) {
@@ -53,13 +62,13 @@ impl Classes {
 /// Windows that share a bit.
 #[derive(Clone)]
 struct Group {
-    bytes: [[bool; 256]; Kind::Short.length()],
-    shares: [f64; Kind::Short.length()],
+    bytes: [[bool; 256]; BYTES],
+    shares: [f64; BYTES],
 }
 
 impl Group {
     fn new() -> Self {
-        Self { bytes: [[false; 256]; Kind::Short.length()], shares: [0.0; Kind::Short.length()] }
+        Self { bytes: [[false; 256]; BYTES], shares: [0.0; BYTES] }
     }
 
     fn with(&self, window: [u8; 3]) -> Self {

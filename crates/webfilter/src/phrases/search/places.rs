@@ -5,19 +5,19 @@
 //! keep of them what is gone through later. Unsafe code stands here only.
 
 use super::classes::Classes;
-use super::windows::{BEFORE, BEHIND, Filter, Kind};
+use super::windows::{BEFORE, BEHIND, CORES, Filter, Kind, LONG, SHORT};
 
 /// How many places are looked at before what was kept is gone through.
 pub(super) const BATCH: usize = 32 * MASK;
 /// The places of one mask.
 pub(super) const MASK: usize = 64;
-/// How many places are taken from a mask at once; so much room is left behind the last.
+/// How many places are taken from a mask at once.
 const TAKEN: usize = 8;
 
 /// The bytes of a batch's places, and some before and behind them. Outside the text they are zero, which is no space.
 pub(super) type Near = [u8; BEFORE + BATCH + 2 * MASK];
-/// Places of a batch.
-type Places = [u16; BATCH + TAKEN];
+/// Places of a batch, and room behind the last.
+type Places = [u16; BATCH + MASK];
 /// As many masks as a batch has.
 pub(super) type Bits = [u64; BATCH / MASK];
 
@@ -41,7 +41,9 @@ impl Speed {
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("popcnt");
-            let vectors = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi");
+            let vectors = is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vbmi")
+                && is_x86_feature_detected!("avx512vbmi2");
             match (bits, vectors) {
                 (true, true) => return Self::Vectors,
                 (true, false) => return Self::Bits,
@@ -67,23 +69,33 @@ pub(super) struct Sought {
     /// Of shortest windows, if there are any.
     pub classes: Option<Classes>,
     /// What all cores have.
-    pub cores: Filter,
-    /// What the windows of each kind have.
-    pub filters: [Filter; 4],
+    pub cores: Filter<CORES>,
+    pub behind: Filter<LONG>,
+    pub before: Filter<LONG>,
+    /// What is looked for at the beginning of a page.
+    pub open: Open,
+}
+
+/// Short windows that are still looked for: in a page words come again, and most need to be found once.
+#[derive(Clone, Debug)]
+pub(in crate::phrases) struct Open {
+    pub(super) core: Filter<SHORT>,
+    pub(super) three: Filter<SHORT>,
+    pub(super) two: Filter<SHORT>,
 }
 
 /// The places that were kept of a batch, by kind; room that is used again.
 pub(super) struct Batch {
     masks: Masks,
     places: Places,
-    kept: [Places; 4],
-    counts: [usize; 4],
+    kept: [Places; 5],
+    counts: [usize; 5],
 }
 
 impl Batch {
     pub fn new() -> Self {
         let masks = Masks { cores: [0; _], short: [0; _] };
-        Self { masks, places: [0; _], kept: [[0; _]; 4], counts: [0; 4] }
+        Self { masks, places: [0; _], kept: [[0; _]; 5], counts: [0; 5] }
     }
 
     /// The places that were kept of a kind, in order.
@@ -92,23 +104,23 @@ impl Batch {
     }
 
     /// Of a batch's places those where windows may stand, if they are wanted.
-    pub fn look(&mut self, sought: &Sought, near: &Near, wanted: &Bits, speed: Speed) {
+    pub fn look(&mut self, sought: &Sought, open: &Open, near: &Near, wanted: &Bits, speed: Speed) {
         match speed {
             Speed::Portable => {
                 mark(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep(sought, near, wanted);
+                self.keep(sought, open, near, wanted, take);
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Bits => unsafe {
                 x86_64::mark_by_bits(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep_by_bits(sought, near, wanted);
+                self.keep_by_bits(sought, open, near, wanted);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Vectors => unsafe {
                 x86_64::mark_by_vectors(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep_by_bits(sought, near, wanted);
+                self.keep_by_vectors(sought, open, near, wanted);
             },
         }
     }
@@ -116,33 +128,55 @@ impl Batch {
     /// The portable code, made of other instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn keep_by_bits(&mut self, sought: &Sought, near: &Near, wanted: &Bits) {
-        self.keep(sought, near, wanted);
+    fn keep_by_bits(&mut self, sought: &Sought, open: &Open, near: &Near, wanted: &Bits) {
+        self.keep(sought, open, near, wanted, take);
+    }
+
+    /// The same, with places taken 64 at once.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
+    fn keep_by_vectors(&mut self, sought: &Sought, open: &Open, near: &Near, wanted: &Bits) {
+        let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
+        self.keep(sought, open, near, wanted, take);
     }
 
     #[inline(always)]
-    fn keep(&mut self, sought: &Sought, near: &Near, wanted: &Bits) {
-        let [behind, before, core, short] = &mut self.kept;
-        let [of_behind, of_before, of_core, of_short] = &sought.filters;
-        let marked = take_all(&self.masks.cores, wanted, &mut self.places);
+    fn keep(
+        &mut self,
+        sought: &Sought,
+        open: &Open,
+        near: &Near,
+        wanted: &Bits,
+        take: impl Fn(u64, u16, &mut Places, usize) -> usize,
+    ) {
+        let [behind, before, core, three, two] = &mut self.kept;
+        let marked = take_all(&self.masks.cores, wanted, &mut self.places, &take);
         let cores = pass(&mut self.places, marked, |place| sought.cores.holds(word_at(near, place)));
-        let mut counts = [0; 4];
+        let mut counts = [0; 5];
         for place in &self.places[..cores] {
-            let (word, word_before) = (word_at(near, *place), word_before(near, *place));
-            // No more are kept than there are.
-            behind[counts[0] % BATCH] = *place;
-            before[counts[1] % BATCH] = *place;
-            core[counts[2] % BATCH] = *place;
-            counts[0] += usize::from(of_behind.holds(word));
-            counts[1] += usize::from(of_before.holds(word_before));
-            counts[2] += usize::from(of_core.holds(word));
+            let word = word_at(near, *place);
+            add(behind, &mut counts[0], *place, sought.behind.holds(word));
+            add(before, &mut counts[1], *place, sought.before.holds(word_before(near, *place)));
+            add(core, &mut counts[2], *place, open.core.holds(word));
         }
         if sought.classes.is_some() {
-            let marked = take_all(&self.masks.short, wanted, short);
-            counts[3] = pass(short, marked, |place| of_short.holds(word_at(near, place)));
+            let marked = take_all(&self.masks.short, wanted, &mut self.places, &take);
+            for place in &self.places[..marked] {
+                let word = word_at(near, *place);
+                add(three, &mut counts[3], *place, open.three.holds(word));
+                add(two, &mut counts[4], *place, open.two.holds(word));
+            }
         }
         self.counts = counts;
     }
+}
+
+/// Adds a place to others, or something that means nothing.
+#[inline(always)]
+fn add(places: &mut Places, count: &mut usize, place: u16, is_one: bool) {
+    // No more are kept than there are.
+    places[*count % BATCH] = place;
+    *count += usize::from(is_one);
 }
 
 /// Keeps of the first so many places those that pass; how many.
@@ -173,7 +207,12 @@ fn word_before(near: &Near, at: u16) -> u64 {
 
 /// The places of all masks, as far as they are wanted; how many.
 #[inline(always)]
-fn take_all(masks: &Bits, wanted: &Bits, places: &mut Places) -> usize {
+fn take_all(
+    masks: &Bits,
+    wanted: &Bits,
+    places: &mut Places,
+    take: &impl Fn(u64, u16, &mut Places, usize) -> usize,
+) -> usize {
     let mut count = 0;
     for ((mask, wanted), base) in masks.iter().zip(wanted).zip((0..).step_by(MASK)) {
         count = take(mask & wanted, base, places, count);
@@ -275,6 +314,36 @@ mod x86_64 {
         }
     }
 
+    /// The places of a mask's bits, all at once.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    pub fn take(mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
+        const EACH: [u8; MASK] = {
+            let mut each = [0; MASK];
+            let mut at = 0;
+            while at < MASK {
+                each[at] = at as u8;
+                at += 1;
+            }
+            each
+        };
+        if let Some(room) = places.get_mut(count..).and_then(|places| places.first_chunk_mut::<MASK>()) {
+            // SAFETY: `EACH` has the 64 bytes that are read.
+            let each = unsafe { _mm512_loadu_si512(EACH.as_ptr().cast()) };
+            let packed = _mm512_maskz_compress_epi8(mask, each);
+            let base = _mm512_set1_epi16(base as i16);
+            let wide = |half| _mm512_add_epi16(_mm512_cvtepu8_epi16(half), base);
+            let low = wide(_mm512_castsi512_si256(packed));
+            let high = wide(_mm512_extracti64x4_epi64::<1>(packed));
+            // SAFETY: there is room for 64 places of two bytes.
+            unsafe {
+                _mm512_storeu_si512(room.as_mut_ptr().cast(), low);
+                _mm512_storeu_si512(room.as_mut_ptr().add(MASK / 2).cast(), high);
+            }
+        }
+        count + mask.count_ones() as usize
+    }
+
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn load(near: &Near, at: usize) -> __m512i {
@@ -306,7 +375,7 @@ mod x86_64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::Entry;
+    use super::super::windows::word;
     use super::*;
 
     #[test]
@@ -318,15 +387,19 @@ mod tests {
         });
         let windows =
             [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
-        let entries: Vec<Entry> = windows.iter().map(|window| Entry::new(window, 0, 0)).collect();
-        let classes = Classes::new(&entries);
+
+        let words: Vec<u64> = windows.iter().map(|window| self::word(window)).collect();
+        let classes = Classes::new(&words[2..], &words[..2]);
         let mut expected = Batch::new().masks;
         mark(&near, Some(&classes), &mut expected);
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
             let four = &near[BEFORE + place..BEFORE + place + 4];
             assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
-            assert!(bit(&expected.short) || !windows.contains(&&four[..3]), "{place}");
+            assert!(
+                bit(&expected.short) || !windows.iter().any(|window| four.starts_with(window)),
+                "{place}"
+            );
         }
         #[cfg(target_arch = "x86_64")]
         if Speed::detect() == Speed::Vectors {
@@ -339,7 +412,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_bits() {
-        let mut places = [0; BATCH + TAKEN];
+        let mut places: Places = [0; _];
         for mask in [0, 1, 1 << 63, u64::MAX, 0x00ff_00ff_1234_8001] {
             let count = take(mask, 128, &mut places, 0);
             let expected: Vec<u16> =

@@ -74,6 +74,12 @@ impl Prose {
         }
     }
 
+    /// Pieces of common words of so many bytes, as the words that are hashed, and how often each is met.
+    pub fn common(&self, bytes: u32) -> Vec<(u64, f64)> {
+        let is_long = |word: &u64| word.leading_zeros() / 8 == 8 - bytes;
+        self.pieces.iter().filter(|(word, _)| is_long(word)).map(|(word, rate)| (*word, *rate)).collect()
+    }
+
     /// How often a window is met, per word.
     pub fn rate(&self, window: &[u8]) -> f64 {
         let mut rate = 1.0;
