@@ -15,7 +15,7 @@ mod windows;
 use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
 use classes::Classes;
-use cores::{Core, cores};
+use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, MASK, Near, Sought, Speed};
 use prose::Prose;
@@ -100,18 +100,19 @@ pub(super) struct Search {
 
 impl Search {
     pub fn new(patterns: Vec<Pattern>) -> Self {
-        let texts: Vec<&[u8]> = patterns.iter().map(|pattern| &*pattern.bytes).collect();
+        // A window begins where a byte can tell.
+        let near = |pattern: &'_ Pattern| 0..pattern.bytes.len().min(usize::from(u8::MAX));
+        let texts: Vec<&[u8]> = patterns.iter().map(|pattern| &pattern.bytes[near(pattern)]).collect();
         let prose = Prose::new(texts.iter().copied());
+        let chosen = chosen(&texts.iter().map(|text| windows(text)).collect::<Vec<_>>(), &prose);
         let mut entries: [Vec<Entry>; 5] = Default::default();
         let mut tiny = Vec::new();
-        for ((bytes, core), number) in texts.iter().zip(cores(&texts, &prose)).zip(0_u32..) {
-            let window = core.and_then(|core| around(core, bytes, &prose));
-            let window = window.or_else(|| without_core(bytes, Kind::Three, &prose));
-            if let Some((kind, at)) = window.or_else(|| without_core(bytes, Kind::Two, &prose)) {
-                entries[kind as usize].push(Entry::new(bytes, at, number));
+        for ((text, window), number) in texts.iter().zip(chosen).zip(0_u32..) {
+            if let Some((kind, at)) = window.and_then(|window| around(window, text, &prose)) {
+                entries[kind as usize].push(Entry::new(text, at, number));
             } else {
-                let at = bytes.iter().position(|byte| *byte != b' ').unwrap_or(0);
-                tiny.extend(bytes.get(at).map(|byte| (*byte, at, number)));
+                let at = text.iter().position(|byte| *byte != b' ').unwrap_or(0);
+                tiny.extend(text.get(at).map(|byte| (*byte, at, number)));
             }
         }
         let sought = sought(&entries, &prose);
@@ -318,27 +319,30 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
     }
 }
 
-/// The window around a core that is rarest in prose, and where it begins.
-fn around(core: Core, bytes: &[u8], prose: &Prose) -> Option<(Kind, usize)> {
-    let places = bytes.windows(CORE_BYTES).enumerate().take(usize::from(u8::MAX));
-    let places = places.filter(|(_, four)| *four == core).map(|(place, _)| place);
-    let windows = places.flat_map(|place| {
-        [Kind::Behind, Kind::Before, Kind::Core].into_iter().filter_map(move |kind| {
+/// The windows by which a text may be found: its cores, else the shorter ones.
+fn windows(text: &[u8]) -> Vec<&[u8]> {
+    let kinds =
+        [cores(text).collect::<Vec<_>>(), beginnings(text, 3).collect(), beginnings(text, 2).collect()];
+    kinds.into_iter().find(|windows| !windows.is_empty()).unwrap_or_default()
+}
+
+/// The window at one that was chosen, or around it, that is rarest in prose, and where it begins.
+fn around(chosen: &[u8], text: &[u8], prose: &Prose) -> Option<(Kind, usize)> {
+    let kinds: &[Kind] = match chosen.len() {
+        CORE_BYTES => &[Kind::Behind, Kind::Before, Kind::Core],
+        3 => &[Kind::Three],
+        _ => &[Kind::Two],
+    };
+    let places = text.windows(chosen.len()).enumerate().filter(|(_, window)| *window == chosen);
+    let windows = places.flat_map(|(place, _)| {
+        kinds.iter().filter_map(move |kind| {
             let at = place.checked_sub(kind.before())?;
-            let window = bytes.get(at..at + kind.length())?;
-            Some((prose.rate(window), kind, at))
+            let window = text.get(at..at + kind.length())?;
+            Some((prose.rate(window), *kind, at))
         })
     });
     let rarest = windows.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
     rarest.map(|(_, kind, at)| (kind, at))
-}
-
-/// The window without a core that is rarest in prose, of those that begin with two bytes that are no spaces.
-fn without_core(bytes: &[u8], kind: Kind, prose: &Prose) -> Option<(Kind, usize)> {
-    let places = bytes.windows(kind.length()).enumerate().take(usize::from(u8::MAX));
-    let places = places.filter(|(_, window)| !window.iter().take(2).any(|byte| *byte == b' '));
-    let rated = places.map(|(at, window)| (prose.rate(window), at));
-    rated.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, at)| (kind, at))
 }
 
 #[cfg(test)]

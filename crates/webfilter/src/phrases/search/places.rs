@@ -87,7 +87,9 @@ pub(in crate::phrases) struct Open {
 /// The places that were kept of a batch, by kind; room that is used again.
 pub(super) struct Batch {
     masks: Masks,
+    /// Those that are marked, and those that have a core.
     places: Places,
+    cores: Places,
     kept: [Places; 5],
     counts: [usize; 5],
 }
@@ -95,7 +97,7 @@ pub(super) struct Batch {
 impl Batch {
     pub fn new() -> Self {
         let masks = Masks { cores: [0; _], short: [0; _] };
-        Self { masks, places: [0; _], kept: [[0; _]; 5], counts: [0; 5] }
+        Self { masks, places: [0; _], cores: [0; _], kept: [[0; _]; 5], counts: [0; 5] }
     }
 
     /// The places that were kept of a kind, in order.
@@ -151,9 +153,12 @@ impl Batch {
     ) {
         let [behind, before, core, three, two] = &mut self.kept;
         let marked = take_all(&self.masks.cores, wanted, &mut self.places, &take);
-        let cores = pass(&mut self.places, marked, |place| sought.cores.holds(word_at(near, place)));
+        let mut count = 0;
+        for place in &self.places[..marked] {
+            add(&mut self.cores, &mut count, *place, sought.cores.holds(word_at(near, *place)));
+        }
         let mut counts = [0; 5];
-        for place in &self.places[..cores] {
+        for place in &self.cores[..count] {
             let word = word_at(near, *place);
             add(behind, &mut counts[0], *place, sought.behind.holds(word));
             add(before, &mut counts[1], *place, sought.before.holds(word_before(near, *place)));
@@ -177,18 +182,6 @@ fn add(places: &mut Places, count: &mut usize, place: u16, is_one: bool) {
     // No more are kept than there are.
     places[*count % BATCH] = place;
     *count += usize::from(is_one);
-}
-
-/// Keeps of the first so many places those that pass; how many.
-#[inline(always)]
-fn pass(places: &mut Places, count: usize, passes: impl Fn(u16) -> bool) -> usize {
-    let mut kept = 0;
-    for at in 0..count {
-        let place = places[at];
-        places[kept % BATCH] = place;
-        kept += usize::from(passes(place));
-    }
-    kept
 }
 
 /// What stands at a place.
