@@ -372,7 +372,21 @@ const COPIED_BYTES_MIN: usize = 16;
 
 /// Where the first two spaces in a row are.
 fn two_spaces(bytes: &[u8]) -> Option<usize> {
-    memchr::memmem::find(bytes, b"  ")
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (eights, rest) = bytes.as_chunks::<8>();
+    // The highest bit of a byte says that it is a space; of the byte before the next eight, it is the lowest byte's.
+    let mut before = 0;
+    for (eight, at) in eights.iter().zip((0..).step_by(8)) {
+        let other = u64::from_le_bytes(*eight) ^ 0x2020_2020_2020_2020;
+        let spaces = !((other & LOW).wrapping_add(LOW) | other | LOW);
+        let second = spaces & (spaces << 8 | before);
+        if second != 0 {
+            return (at + second.trailing_zeros() as usize / 8).checked_sub(1);
+        }
+        before = spaces >> 56;
+    }
+    let from = (bytes.len() - rest.len()).saturating_sub(1);
+    bytes[from..].windows(2).position(|two| two == b"  ").map(|at| from + at)
 }
 
 /// What a character is in the normal form: nothing, a space, or letters.
@@ -437,6 +451,25 @@ impl Meta {
                     *self = Self::Looking;
                 }
                 Self::Taking => kept(std::slice::from_ref(byte)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_spaces;
+
+    #[test]
+    fn the_first_two_spaces_are_found() {
+        for length in 0..40 {
+            for at in 0..length {
+                for second in at..length {
+                    let mut bytes = vec![b'\xa0'; length];
+                    (bytes[at], bytes[second]) = (b' ', b' ');
+                    let expected = bytes.windows(2).position(|two| two == b"  ");
+                    assert_eq!(two_spaces(&bytes), expected, "{bytes:?}");
+                }
             }
         }
     }

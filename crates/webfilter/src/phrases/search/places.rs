@@ -8,7 +8,7 @@ use super::classes::Classes;
 use super::windows::{BEFORE, BEHIND, CORES, Filter, Kind, LONG, SHORT};
 
 /// How many places are looked at before what was kept is gone through.
-pub(super) const BATCH: usize = 32 * MASK;
+pub(super) const BATCH: usize = 16 * MASK;
 /// The places of one mask.
 pub(super) const MASK: usize = 64;
 /// How many places are taken from a mask at once.
