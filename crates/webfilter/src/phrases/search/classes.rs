@@ -1,15 +1,17 @@
 //! Which bytes the shortest windows are made of: [`Classes`]. Rule: what it passes over is no such window; what it lets through
 //! may be none.
 //!
-//! The windows, of three bytes or of two, are parted into eight groups, and a table for each of their three bytes says in which groups a byte stands there.
-//! Where one group has all three, a window may begin. The tables are small enough for a processor's registers.
+//! The windows, of three bytes or of two, are parted into two sets of eight groups, and a table for each of their three bytes
+//! says in which groups of a set a byte stands there. Where one group has all three, a window may begin. The tables are small
+//! enough for a processor's registers.
 
 use super::windows::Kind;
 
 /// How many bytes are looked at.
 const BYTES: usize = Kind::Three.length();
 
-/// How many groups there are: a bit of a byte for each.
+/// How many sets there are, and how many groups each has: a bit of a byte for each.
+const SETS: usize = 2;
 const GROUPS: usize = 8;
 /// How often a byte is met in prose, of 100, about: letters from a to z, a space, others.
 const LETTERS: [f64; 26] = [
@@ -22,13 +24,13 @@ const OTHER: f64 = 0.1;
 /// The groups in which each byte stands, by its place in the window.
 #[derive(Debug)]
 pub(super) struct Classes {
-    pub tables: [[u8; 256]; BYTES],
+    pub sets: [[[u8; 256]; BYTES]; SETS],
 }
 
 impl Classes {
     /// Of these windows.
     pub fn new(threes: &[u64], twos: &[u64]) -> Self {
-        let mut groups = vec![Group::new(); GROUPS];
+        let mut groups = vec![Group::new(); SETS * GROUPS];
         // Whatever follows two bytes, so that they share a group.
         if let Some(group) = groups.first_mut() {
             twos.iter().for_each(|two| *group = group.with(first(*two)));
@@ -45,22 +47,24 @@ impl Classes {
                 *group = group.with(window);
             }
         }
-        let mut tables = [[0; 256]; BYTES];
-        for (group, bit) in groups.iter().zip(0..) {
-            for (table, bytes) in tables.iter_mut().zip(&group.bytes) {
-                for (entry, stands) in table.iter_mut().zip(bytes) {
-                    *entry |= u8::from(*stands) << bit;
+        let mut sets = [[[0; 256]; BYTES]; SETS];
+        for (tables, groups) in sets.iter_mut().zip(groups.chunks(GROUPS)) {
+            for (group, bit) in groups.iter().zip(0..) {
+                for (table, bytes) in tables.iter_mut().zip(&group.bytes) {
+                    for (entry, stands) in table.iter_mut().zip(bytes) {
+                        *entry |= u8::from(*stands) << bit;
+                    }
                 }
             }
         }
-        Self { tables }
+        Self { sets }
     }
 
     /// Whether a window may begin so.
     #[inline(always)]
     pub fn holds(&self, three: [u8; 3]) -> bool {
-        let [one, two, three] = three.map(usize::from);
-        self.tables[0][one] & self.tables[1][two] & self.tables[2][three] != 0
+        let [first, second, third] = three.map(usize::from);
+        self.sets.iter().any(|[one, two, three]| one[first] & two[second] & three[third] != 0)
     }
 }
 

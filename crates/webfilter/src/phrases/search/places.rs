@@ -297,13 +297,26 @@ mod x86_64 {
             next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
             masks.cores[at] = first_of_four(here, next);
         }
-        let Some(classes) = classes else { return };
-        let [one, two, three] = &classes.tables;
-        let tables = [table(one), table(two), table(three)];
-        for (at, mask) in masks.short.iter_mut().enumerate() {
-            let groups = |turn: usize| groups(tables[turn], load(near, at * MASK + turn));
-            let both = _mm512_and_si512(groups(0), groups(1));
-            *mask = _mm512_test_epi8_mask(both, groups(2));
+        match classes {
+            Some(classes) => mark_short(near, classes, &mut masks.short),
+            None => masks.short = [0; _],
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn mark_short(near: &Near, classes: &Classes, short: &mut Bits) {
+        let sets = classes.sets.each_ref().map(|[one, two, three]| [table(one), table(two), table(three)]);
+        for (at, mask) in short.iter_mut().enumerate() {
+            let bytes = [0, 1, 2].map(|turn| load(near, at * MASK + turn));
+            let is_ascii = bytes.iter().all(|bytes| _mm512_movepi8_mask(*bytes) == 0);
+            *mask = sets.iter().fold(0, |mask, [one, two, three]| {
+                let [first, second, third] = bytes;
+                let groups = |table, bytes| {
+                    if is_ascii { groups_of_ascii(table, bytes) } else { groups(table, bytes) }
+                };
+                let both = _mm512_and_si512(groups(one, first), groups(two, second));
+                mask | _mm512_test_epi8_mask(both, groups(three, third))
+            });
         }
     }
 
@@ -359,10 +372,17 @@ mod x86_64 {
     /// What a table has for each byte.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn groups([a, b, c, d]: [__m512i; 4], bytes: __m512i) -> __m512i {
-        let ascii = _mm512_permutex2var_epi8(a, bytes, b);
-        let other = _mm512_permutex2var_epi8(c, bytes, d);
-        _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), ascii, other)
+    fn groups(table: &[__m512i; 4], bytes: __m512i) -> __m512i {
+        let [_, _, high, highest] = *table;
+        let other = _mm512_permutex2var_epi8(high, bytes, highest);
+        _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), groups_of_ascii(table, bytes), other)
+    }
+
+    /// The same where all are ASCII.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn groups_of_ascii([low, lower, ..]: &[__m512i; 4], bytes: __m512i) -> __m512i {
+        _mm512_permutex2var_epi8(*low, bytes, *lower)
     }
 }
 
