@@ -5,6 +5,7 @@
 #   make bench                    speed and memory, side by side with other gateways
 #   make lint                     rustfmt, clippy, licences and advisories of what is linked
 #   make fuzz [SECONDS=120]       each fuzz target that long, from a corpus that is made first
+#   make fuzz-coverage            how much of what each target is for its corpus covers, without fuzzing
 #   make conformance DATA=DIR [SET=NAME]     what needs data from outside the tree, or one set of it
 
 SHELL := /bin/sh
@@ -17,7 +18,7 @@ ifneq ($(shell id -u),0)
 RUNNER := CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER='sudo -E' CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='sudo -E'
 endif
 
-.PHONY: help run test unit end-to-end lint deny bench fuzz conformance
+.PHONY: help run test unit end-to-end lint deny bench fuzz fuzz-coverage conformance
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -54,6 +55,10 @@ bench:
 fuzz:
 	@scripts/install.sh build fuzz
 	@scripts/fuzz.sh $(SECONDS)
+
+fuzz-coverage:
+	@scripts/install.sh build fuzz
+	@scripts/fuzz.sh 0
 
 conformance:
 	@scripts/install.sh build test conformance

@@ -42,6 +42,8 @@ sources() {
     proxy_protocol) echo $proto/proxy_protocol.rs ;;
     http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ! -name http2.rs ;;
     http2_heads) echo $proto/http/http2.rs ;;
+    websocket) echo $proto/websocket/reader.rs $proto/websocket/writer.rs ;;
+    socks) echo $proto/socks.rs ;;
     http_response)
         for file in body fields framing lines machine refusal response; do echo $proto/http/$file.rs; done
         ;;
@@ -50,10 +52,22 @@ sources() {
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
     phrases) find $web/phrases -name "*.rs" ! -name tests.rs ;;
-    weblists) find $web/ruleset $web/compiler.rs -name '*.rs' ;;
-    url_lookup) echo $web/address.rs $web/asking.rs $web/database.rs $web/filters.rs $web/networks.rs $web/table.rs ;;
+    weblists) find $web/ruleset $web/compiler.rs $web/filters.rs $web/moment.rs -name '*.rs' ;;
+    url_lookup) for file in address database filters networks table; do echo $web/$file.rs; done ;;
+    web_requests)
+        for file in asking content_type patterns request rewriter rewrites scanner ruleset/replacement ruleset/words; do echo $web/$file.rs; done
+        ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;
+    esac
+}
+
+# The longest input that a target makes up: as long as what it reads needs to be, since short ones are read more often.
+longest() {
+    case $1 in
+    socks) echo 1024 ;;
+    weblists | web_requests) echo 2048 ;;
+    *) echo 65536 ;;
     esac
 }
 
@@ -63,7 +77,7 @@ cargo run --quiet --release -p lockgate-tests --bin fuzz-seeds -- fuzz/corpus
 [ "$seconds" = 0 ] || for target in $targets; do
     echo "fuzz: $target, $seconds s"
     cargo +nightly fuzz run --fuzz-dir fuzz "$target" "fuzz/corpus/$target" -- \
-        -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
+        -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len="$(longest "$target")" -print_final_stats=1 -verbosity=0
 done
 
 [ -x "$tools/llvm-cov" ] || exit 0
@@ -75,7 +89,7 @@ RUSTFLAGS=-Cinstrument-coverage cargo +nightly fuzz build --fuzz-dir fuzz --sani
     >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
 for target in $targets; do
     program=$(find fuzz/target/covered -path "*/release/$target" -type f)
-    LLVM_PROFILE_FILE=$made/$target.profraw "$program" -runs=0 "fuzz/corpus/$target" >"$made/log" 2>&1 ||
+    LLVM_PROFILE_FILE=$made/$target.profraw "$program" -runs=0 -artifact_prefix="$made/" "fuzz/corpus/$target" >"$made/log" 2>&1 ||
         { cat "$made/log" >&2; exit 1; }
     "$tools/llvm-profdata" merge -sparse "$made/$target.profraw" -o "$made/$target.profdata"
     existing=

@@ -1,6 +1,16 @@
 //! Messages of HTTP as a reader gives them, for both targets. Rule: what is compared is what another program would see.
 
-use lockgate_proto::http::{Fields, Frame, Framing, Refusal, Step, chunk_head, last_chunk_with};
+use lockgate_proto::http::{Fields, Frame, Framing, Limits, Refusal, Step, chunk_head, last_chunk_with};
+
+/// Limits for what was taken once and is written anew: whoever writes may add a line, and name the host in the first one.
+pub fn wide() -> Limits {
+    Limits {
+        start_line_bytes_max: 64 << 10,
+        head_bytes_max: 256 << 10,
+        fields_max: 2 * Limits::default().fields_max,
+        ..Limits::default()
+    }
+}
 
 /// A message as far as it came.
 #[derive(Debug, PartialEq)]
@@ -28,11 +38,13 @@ pub enum End {
 pub struct Read<H> {
     pub messages: Vec<Message<H>>,
     pub refused: Option<Refusal>,
+    /// Whether something has come of one more.
+    pub has_begun: bool,
 }
 
 impl<H> Default for Read<H> {
     fn default() -> Self {
-        Self { messages: Vec::new(), refused: None }
+        Self { messages: Vec::new(), refused: None, has_begun: false }
     }
 }
 

@@ -2,10 +2,11 @@
 //! is taken again.
 #![no_main]
 
+use lockgate_fuzz::http::wide;
 use lockgate_proto::http::{
-    Disposition, Fields, Follows, Form, Frame, Framing, Limits, Pseudo, RequestHead, RequestReader, ResponseHead,
-    ResponseReader, Scheme, Target, authority_of, may_leave_by_http2, request_from_http2, response_from_http2,
-    write_request, write_response,
+    Disposition, Fields, Follows, Form, Frame, Framing, Limits, Pseudo, RequestHead, RequestReader,
+    ResponseHead, ResponseReader, Scheme, Target, authority_of, may_leave_by_http2, request_from_http2,
+    response_from_http2, write_request, write_response,
 };
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
@@ -37,14 +38,15 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
 fn request(head: &RequestHead, framing: Framing, follows: Follows) {
     let mut bytes = Vec::new();
     write_request(head, Form::Origin, framing, &mut bytes);
-    let wide = Limits { start_line_bytes_max: 64 << 10, head_bytes_max: 256 << 10, ..Limits::default() };
-    let mut reader = RequestReader::new(Disposition::Strict, wide);
+    let mut reader = RequestReader::new(Disposition::Strict, wide());
     let step = reader.step(&bytes);
     // A star names no host but by its field, which may be left to `:authority`.
     if head.target == Target::Asterisk && head.fields.get("host").is_none() {
         return;
     }
-    let Frame::Head(same, same_framing) = step.frame else { panic!("{:?}: {}", step.frame, bytes.escape_ascii()) };
+    let Frame::Head(same, same_framing) = step.frame else {
+        panic!("{:?}: {}", step.frame, bytes.escape_ascii())
+    };
     assert_eq!(step.consumed, bytes.len(), "nothing is left to be another message");
     assert!(reader.quirks().is_empty(), "{:?}", reader.quirks());
     assert_eq!((&same.method, same_framing), (&head.method, framing));
@@ -73,8 +75,7 @@ fn again(head: &RequestHead, follows: Follows) {
         authority: Some(authority.as_bytes()),
         path: Some(&path),
     };
-    let wide = Limits { start_line_bytes_max: 64 << 10, head_bytes_max: 256 << 10, ..Limits::default() };
-    let (same, _) = request_from_http2(pseudo, fields, follows, &wide).expect("it was taken before");
+    let (same, _) = request_from_http2(pseudo, fields, follows, &wide()).expect("it was taken before");
     assert_eq!(same.target, head.target);
     assert_eq!(kept(&same.fields), kept(&head.fields));
 }
@@ -82,11 +83,12 @@ fn again(head: &RequestHead, follows: Follows) {
 fn response(head: &ResponseHead, framing: Framing, method: &[u8]) {
     let mut bytes = Vec::new();
     write_response(head, framing, &mut bytes);
-    let wide = Limits { start_line_bytes_max: 64 << 10, head_bytes_max: 256 << 10, ..Limits::default() };
-    let mut reader = ResponseReader::new(Disposition::Strict, wide);
+    let mut reader = ResponseReader::new(Disposition::Strict, wide());
     reader.expect(method);
     let step = reader.step(&bytes);
-    let Frame::Head(same, same_framing) = step.frame else { panic!("{:?}: {}", step.frame, bytes.escape_ascii()) };
+    let Frame::Head(same, same_framing) = step.frame else {
+        panic!("{:?}: {}", step.frame, bytes.escape_ascii())
+    };
     assert_eq!(step.consumed, bytes.len(), "nothing is left to be another message");
     assert_eq!(same.status, head.status);
     assert!(same_framing == framing || method == b"CONNECT", "{same_framing:?} {framing:?}");

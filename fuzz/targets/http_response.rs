@@ -1,7 +1,7 @@
 //! A server's responses to methods. Rule: the same frames at every cut, and what is written reads back as the same.
 #![no_main]
 
-use lockgate_fuzz::http::{End, Message, Read, behind, kept, write_body};
+use lockgate_fuzz::http::{End, Message, Read, behind, kept, wide, write_body};
 use lockgate_proto::http::{
     Disposition, Eof, Frame, Framing, Limits, ResponseHead, ResponseReader, write_response,
 };
@@ -9,20 +9,24 @@ use lockgate_proto::http::{
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((methods, responses)) = lockgate_fuzz::halves(input) else { return };
     let Some((content, pieces)) = lockgate_fuzz::cut(responses) else { return };
-    let (seen, eof) = read(Disposition::Passive, methods, [content]);
-    assert_eq!((&seen, eof), (&read(Disposition::Passive, methods, pieces.iter().copied()).0, eof));
-    assert_eq!(seen.refused, None, "a spectator refuses nothing");
-    let strict = read(Disposition::Strict, methods, [content]);
-    assert_eq!(strict, read(Disposition::Strict, methods, pieces));
-    written(&strict.0, strict.1, methods);
+    let small = Limits { head_bytes_max: 300, fields_max: 5, start_line_bytes_max: 60, ..Limits::default() };
+    for limits in [Limits::default(), small] {
+        let seen = read(Disposition::Passive, limits, methods, [content]);
+        assert_eq!(seen, read(Disposition::Passive, limits, methods, pieces.iter().copied()));
+        assert_eq!(seen.0.refused, None, "a spectator refuses nothing");
+        let strict = read(Disposition::Strict, limits, methods, [content]);
+        assert_eq!(strict, read(Disposition::Strict, limits, methods, pieces.iter().copied()));
+        written(&strict.0, strict.1, methods);
+    }
 });
 
 fn read<'a>(
     disposition: Disposition,
+    limits: Limits,
     methods: &str,
     chunks: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Read<ResponseHead>, Eof) {
-    let mut reader = ResponseReader::new(disposition, Limits::default());
+    let mut reader = ResponseReader::new(disposition, limits);
     let mut methods = methods.lines();
     let mut read = Read::default();
     reader.expect(methods.next().unwrap_or_default().as_bytes());
@@ -39,6 +43,7 @@ fn read<'a>(
             }
         }
     }
+    read.has_begun = reader.has_begun();
     let eof = reader.eof();
     assert!(read.refused.is_none() || !reader.keeps_alive() || reader.has_begun());
     (read, eof)
@@ -64,7 +69,7 @@ fn same(message: &Message<ResponseHead>, method: &str) {
     let mut bytes = Vec::new();
     write_response(&message.head, message.framing, &mut bytes);
     write_body(message, &mut bytes);
-    let (again, eof) = read(Disposition::Strict, method, [bytes.as_slice()]);
+    let (again, eof) = read(Disposition::Strict, wide(), method, [bytes.as_slice()]);
     assert_eq!(eof, Eof::Complete);
     let [same] = again.messages.as_slice() else { panic!("{:?}", bytes.escape_ascii().to_string()) };
     assert_eq!(

@@ -201,6 +201,12 @@ impl Chromium {
         run(&mut decode);
     }
 
+    /// That nothing of the page is beside the screen.
+    pub fn assert_fits(&mut self) {
+        let is_wider = self.evaluate("document.documentElement.scrollWidth > window.innerWidth");
+        assert_eq!(is_wider, false, "the page is wider than the screen");
+    }
+
     /// Shows pages as on a screen of this size, for one who likes it light or dark.
     pub fn set_screen(&mut self, width: u32, height: u32, scheme: &str) {
         let metrics =

@@ -2,6 +2,7 @@
 //! themselves; what they are given and what they saw are words.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 use crate::process::{Running, outcome, printed_by};
@@ -22,17 +23,26 @@ async def main():
 asyncio.run(main())
 "#;
 
-/// Connects by the gateway as an intercepted client would, says each word of the command line and prints what came back:
-/// its length, or how it ended. `@FILE` is a file's content in one message, `%FILE` in two frames.
+/// Connects by the gateway, for `ws` as an intercepted client would and for `wss` by CONNECT, trusting the authority in a file;
+/// says each word of the command line and prints what came back: its length, or how it ended. `@FILE` is a file's content in
+/// one message, `%FILE` in two frames.
 const CLIENT: &str = r#"
-import asyncio, socket, sys, websockets
+import asyncio, socket, ssl, sys, websockets
 async def main():
-    gateway, server = sys.argv[1:3]
+    gateway, url, authority = sys.argv[1:4]
     host, port = gateway.split(":")
     sock = socket.create_connection((host, int(port)))
-    async with websockets.connect("ws://" + server + "/", sock=sock, max_size=None, close_timeout=5) as ws:
+    more = {}
+    if url.startswith("wss:"):
+        server = url.split("/")[2]
+        sock.sendall(f"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n".encode())
+        answer = b""
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += sock.recv(1) or sys.exit("no tunnel: " + repr(answer))
+        more = {"ssl": ssl.create_default_context(cafile=authority), "server_hostname": server.split(":")[0]}
+    async with websockets.connect(url, sock=sock, max_size=None, close_timeout=5, **more) as ws:
         print("extensions", len(ws.extensions))
-        for word in sys.argv[3:]:
+        for word in sys.argv[4:]:
             said = open(word[1:], "rb").read() if word[:1] in ("@", "%") else word
             half = len(said) // 2
             try:
@@ -71,9 +81,14 @@ impl Server {
 
     /// A client of it that comes by the gateway and says these words: what it printed.
     pub fn client(&self, gateway: SocketAddr, words: &[&str]) -> String {
+        self.client_of(gateway, &format!("ws://{}/", self.address), Path::new(""), words)
+    }
+
+    /// The same by another address, which may be one under TLS: who trusts that authority.
+    pub fn client_of(&self, gateway: SocketAddr, url: &str, authority: &Path, words: &[&str]) -> String {
         let mut command = Command::new("/usr/bin/python3");
-        command.arg(self.directory.join("client.py"));
-        command.args([gateway.to_string(), self.address.to_string()]).args(words);
+        command.arg(self.directory.join("client.py")).arg(gateway.to_string());
+        command.arg(url).arg(authority).args(words);
         printed_by(&outcome(&mut command))
     }
 }

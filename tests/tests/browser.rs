@@ -1,7 +1,9 @@
 //! Chromium through the proxy. Rule: a person sees the page, or why there is none, and has a file whole or not at all.
 
 use lockgate_tests::chromium::{Chromium, Downloaded, pictures};
+use lockgate_tests::gateway::interception;
 use lockgate_tests::nginx::Nginx;
+use lockgate_tests::websocket::Server;
 use lockgate_tests::{Directory, Gateway, mail};
 
 const PAGE: &str = "<!DOCTYPE html><title>A page</title><h1>Good morning</h1><p id=said></p>
@@ -32,8 +34,7 @@ fn a_page_is_shown_with_all_that_belongs_to_it_and_a_listed_one_is_not() {
         let shown = browser.navigate(&listed);
         assert_eq!(shown.status, 403, "{shown:?}");
         assert!(shown.text.contains("blocked") && shown.text.contains("Games"), "{shown:?}");
-        let is_wider = browser.evaluate("document.documentElement.scrollWidth > window.innerWidth");
-        assert_eq!(is_wider, false, "nothing is beside the screen");
+        browser.assert_fits();
         browser.screenshot(&pictures().join(format!("block-page-{name}.png")));
     }
     assert!(!nginx.log().iter().any(|line| line.contains(" localhost ")));
@@ -62,20 +63,17 @@ fn a_clean_file_is_downloaded_whole_and_an_infected_one_is_not() {
 fn intercepted(sections: &str, prepare: impl FnOnce(&Directory)) -> (Nginx, Gateway, Chromium) {
     let nginx = Nginx::start();
     let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.http2.port());
-    let roots = nginx.certificate().display();
-    let sections = format!(
-        "{sections}\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [\"{roots}\"]"
-    );
+    let sections = format!("{sections}\n{}", interception(&[nginx.certificate()]));
     let gateway = Gateway::http_prepared(&lines, &sections, prepare);
-    let authority = gateway.directory().join("authority/certificate.pem");
-    let browser = Chromium::trusting(gateway.address, &authority);
+    let browser = Chromium::trusting(gateway.address, &gateway.exported_authority());
     (nginx, gateway, browser)
 }
 
 #[test]
 fn within_tls_the_same_is_shown_and_blocked_by_http_2() {
-    let lists = "[webfilter]\nlists = [\"DIRECTORY/lists\"]";
-    let (nginx, gateway, mut browser) = intercepted(lists, |directory| {
+    let sections = "[webfilter]\nlists = [\"DIRECTORY/lists\"]\n[policy]\nbypass = \"10 min\"\n\
+                    [page]\norganisation = \"Example School\"\ncontact = \"it@example.org\"";
+    let (nginx, gateway, mut browser) = intercepted(sections, |directory| {
         directory.write("lists/bannedurllist", "#listcategory: \"Games\"\nlocalhost/games\n");
     });
     nginx.put("page.html", PAGE);
@@ -93,13 +91,50 @@ fn within_tls_the_same_is_shown_and_blocked_by_http_2() {
     assert_eq!(browser.evaluate("document.images[0].naturalWidth"), 1);
     gateway.until_event(&["\"verdict\"", "/picture.gif", "\"forwarded\""]);
 
-    let shown = browser.navigate(&format!("{base}/games/"));
-    assert_eq!(shown.status, 403, "{shown:?}");
-    assert!(shown.text.contains("Page blocked") && shown.text.contains("Games"), "{shown:?}");
-    browser.screenshot(&pictures().join("block-page-within-tls.png"));
+    // All that a page may have on it, and an address that has no end.
+    let games = format!("{base}/games/{}?q=%C3%A4", "very-long-".repeat(12));
+    for (name, width, scheme) in [("desk", 1000, "dark"), ("phone", 390, "light")] {
+        browser.set_screen(width, 760, scheme);
+        let shown = browser.navigate(&games);
+        assert_eq!((shown.status, shown.protocol.as_str()), (403, "h2"), "{shown:?}");
+        for words in ["Page blocked", "Games", "Example School", "it@example.org", "10 minutes"] {
+            assert!(shown.text.contains(words), "{words}: {shown:?}");
+        }
+        browser.assert_fits();
+        browser.screenshot(&pictures().join(format!("block-page-within-tls-{name}.png")));
+    }
     let shown = browser.navigate(&format!("{base}/eicar.com"));
     assert!(shown.status == 403 && shown.text.contains("Test.Eicar"), "{shown:?}");
 
     assert!(browser.download(&format!("{base}/clean.bin")) == Downloaded::Whole(clean), "byte for byte");
     assert_eq!(browser.download(&format!("{base}/long.bin")), Downloaded::Broken);
+}
+
+/// Says a word by WebSocket, and returns what came back: a word, or that it was closed.
+const SAY: &str = "new Promise(done => {
+    const socket = new WebSocket('URL');
+    socket.onopen = () => socket.send('WORD');
+    socket.onmessage = async event => done(await new Response(event.data).text());
+    socket.onclose = () => done('closed');
+})";
+
+#[test]
+fn a_page_that_came_by_http_2_speaks_websocket_all_the_same() {
+    let (nginx, gateway, mut browser) = intercepted("", |_| {});
+    let server = Server::start(&mail::eicar());
+    nginx.put("page.html", PAGE);
+    let shown = browser.navigate(&format!("https://localhost:{}/page.html", nginx.http2.port()));
+    assert_eq!((shown.status, shown.protocol.as_str()), (200, "h2"), "{shown:?}");
+    // By HTTP/2 it is not offered (RFC 8441), so the browser comes again by HTTP/1.1.
+    let url = nginx.websocket(server.address);
+    let mut say = |word: &str| browser.evaluate(&SAY.replace("URL", &url).replace("WORD", word));
+    assert_eq!(say("hello"), "hello");
+    assert_eq!(say("bad"), "closed");
+    gateway.until_event(&[
+        "\"verdict\"",
+        "\"cut\"",
+        "Test.Eicar",
+        "\"status\":101",
+        "\"protocol\":\"HTTP/1.1\"",
+    ]);
 }

@@ -1,36 +1,19 @@
 //! HTTP/2 through the gateway, from curl to nginx. Rule: what becomes of one stream is not seen on another.
 
 use lockgate_tests::curl::{self, Fetched};
-use lockgate_tests::gateway::lockgate;
+use lockgate_tests::gateway::interception;
 use lockgate_tests::nginx::Nginx;
-use lockgate_tests::process::printed_by;
 use lockgate_tests::{Directory, Gateway, mail};
-use std::path::PathBuf;
 
 /// A gateway in the place of nginx' TLS.
 fn gateway(nginx: &Nginx) -> Gateway {
     let ports = [nginx.http2.port(), nginx.https.port()];
     let lines = format!("intercept_tls = true\nconnect_ports = {ports:?}\n");
-    let sections = format!(
-        "[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [{:?}]\n",
-        nginx.certificate()
-    );
-    Gateway::http(&lines, &sections)
-}
-
-/// What its clients must trust.
-fn authority(gateway: &Gateway) -> PathBuf {
-    let file = gateway.directory().join("exported.pem");
-    let config = gateway.directory().join("lockgate.toml");
-    let arguments = ["ca", "export", "--config", config.to_str().expect("text")];
-    let exported = lockgate(&arguments, gateway.directory().path());
-    assert!(exported.status.success(), "{}", printed_by(&exported));
-    std::fs::write(&file, exported.stdout).expect("the directory is ours");
-    file
+    Gateway::http(&lines, &interception(&[nginx.certificate()]))
 }
 
 fn get(gateway: &Gateway, arguments: &[&str]) -> Fetched {
-    let authority = authority(gateway);
+    let authority = gateway.exported_authority();
     let trust = ["--http2", "--cacert", authority.to_str().expect("text")];
     curl::through(gateway.address, &[&trust, arguments].concat())
 }
@@ -146,5 +129,25 @@ fn each_side_speaks_what_it_can() {
         let fetched = get(&gateway, &arguments);
         assert_eq!((fetched.exit, fetched.text().as_str()), (0, "hello"), "{}", fetched.printed);
         assert!(fetched.heads.contains(version), "{version}: {}", fetched.heads);
+    }
+}
+
+#[test]
+fn long_downloads_beside_one_another_go_on_to_their_ends() {
+    let nginx = Nginx::start();
+    let gateway = gateway(&nginx);
+    let clean = mail::noise(1, 3_000_000);
+    for number in 1..=20 {
+        nginx.put(&format!("n{number}"), &clean);
+    }
+    let files = Directory::new("long");
+    let output = format!("{}/n#1", files.path().display());
+    let many = url(&nginx, "n[1-20]");
+    nginx.put("first", "");
+    let first = url(&nginx, "first");
+    let fetched = get(&gateway, &["--parallel", &first, "--output", &output, &many]);
+    for number in 1..=20 {
+        let arrived = std::fs::read(files.join(&format!("n{number}"))).unwrap_or_default();
+        assert!(arrived == clean, "{number}: {} bytes: {}", arrived.len(), fetched.printed);
     }
 }

@@ -3,21 +3,19 @@
 
 use lockgate_tests::authority::{Authority, Pair, self_signed};
 use lockgate_tests::curl::{self, Fetched};
-use lockgate_tests::gateway::lockgate;
+use lockgate_tests::gateway::{interception, lockgate};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::openssl::{self, Server, hello, with_ech};
 use lockgate_tests::process::printed_by;
-use lockgate_tests::{Directory, Gateway, mail, wait};
+use lockgate_tests::{Directory, Gateway, mail};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A gateway that intercepts TLS towards these servers, and trusts these roots; `lines` stand in `[tls_interception]`.
 fn intercepting(servers: &[SocketAddr], roots: &[&Path], lines: &str) -> Gateway {
-    let sections = format!(
-        "[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = {roots:?}\n{lines}\n"
-    );
+    let sections = format!("stats_interval = \"1 s\"\n{}{lines}\n", interception(roots));
     Gateway::http(&format!("intercept_tls = true\n{}", ports(servers)), &sections)
 }
 
@@ -26,19 +24,8 @@ fn ports(servers: &[SocketAddr]) -> String {
     format!("connect_ports = {ports:?}\n")
 }
 
-/// What its clients must trust.
-fn authority(gateway: &Gateway) -> PathBuf {
-    let file = gateway.directory().join("exported.pem");
-    let config = gateway.directory().join("lockgate.toml");
-    let exported =
-        lockgate(&["ca", "export", "--config", config.to_str().expect("text")], gateway.directory().path());
-    assert!(exported.status.success(), "{}", printed_by(&exported));
-    std::fs::write(&file, exported.stdout).expect("the directory is ours");
-    file
-}
-
 fn get(gateway: &Gateway, arguments: &[&str]) -> Fetched {
-    let authority = authority(gateway);
+    let authority = gateway.exported_authority();
     let trust = ["--cacert", authority.to_str().expect("text")];
     curl::through(gateway.address, &[&trust, arguments].concat())
 }
@@ -161,6 +148,36 @@ fn an_exception_sees_the_servers_own_certificate() {
 }
 
 #[test]
+fn a_list_leads_to_another_server_and_it_must_be_the_host_all_the_same() {
+    let authority = Authority::new("ec", "/CN=trusted");
+    let root = authority.certificate();
+    let tube = Server::start(&authority.issue("DNS:www.tube.test", 30), &[]);
+    let other = Server::start(&authority.issue("DNS:localhost", 30), &[]);
+    let ports = ports(&[tube.address, other.address]);
+    // Nobody but the list knows where www.tube.test is.
+    let gateway = |lines: &str| {
+        let sections = format!("[webfilter]\nlists = [\"DIRECTORY/lists\"]\n{}", interception(&[&root]));
+        Gateway::http_prepared(&format!("{lines}\n{ports}"), &sections, |directory| {
+            let rule = "\"^https://www\\.tube\\.test\"->\"https://localhost\"\n";
+            directory.write("lists/sslsiteregexplist", rule);
+        })
+    };
+    let url = |server: &Server| format!("https://www.tube.test:{}/", server.address.port());
+    let (seen, unseen) = (gateway("intercept_tls = true"), gateway(""));
+    for version in ["--http1.1", "--http2"] {
+        let fetched = get(&seen, &[version, &url(&tube)]);
+        assert_eq!((fetched.exit, fetched.status), (0, 200), "{fetched:?}");
+        let page = get(&seen, &[version, &url(&other)]);
+        assert_eq!((page.exit, page.status), (0, 502), "{page:?}");
+        assert!(page.text().contains("is for another name"), "{}", page.text());
+    }
+    let trust = ["--cacert", root.to_str().expect("text")];
+    let fetched = curl::through(unseen.address, &[&trust[..], &[&url(&tube)]].concat());
+    assert_eq!((fetched.exit, fetched.status), (0, 200), "{fetched:?}");
+    assert_eq!(curl::through(unseen.address, &[&trust[..], &[&url(&other)]].concat()).exit, 60);
+}
+
+#[test]
 fn a_name_under_tls_that_differs_is_judged_and_must_be_proved() {
     let nginx = Nginx::start();
     nginx.put("page", "hello");
@@ -197,7 +214,7 @@ fn old_and_new_clients_and_sessions_that_are_resumed() {
     gateway.until_event(&["\"event_type\":\"tls\"", "TLSv1.2", "\"intercepted\""]);
     let by_address = get(&gateway, &[&format!("https://127.0.0.1:{}/page", nginx.https.port())]);
     assert_eq!((by_address.exit, by_address.status), (0, 200), "{}", by_address.printed);
-    let (authority, session) = (authority(&gateway), gateway.directory().join("session"));
+    let (authority, session) = (gateway.exported_authority(), gateway.directory().join("session"));
     let session = session.to_str().expect("text");
     for version in ["-tls1_2", "-tls1_3"] {
         let arguments = [version, "-servername", "localhost", "-verify_return_error", "-ign_eof"];
@@ -311,10 +328,17 @@ fn an_authority_is_made_once_or_given() {
     let Pair { certificate, key } = given.pair();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).expect("it is ours");
     let lines = format!("certificate = {certificate:?}\nkey = {key:?}");
+    assert!(!gateway.events().iter().any(|line| line.contains("ends soon")), "it is valid for ten years");
     let gateway = intercepting(&[nginx.https], &[nginx.certificate()], &lines);
     let trusted = certificate.to_str().expect("text");
     let fetched = curl::through(gateway.address, &["--cacert", trusted, &url(nginx.https, "page")]);
     assert_eq!((fetched.exit, fetched.text().as_str()), (0, "hello"), "{}", fetched.printed);
     assert!(!gateway.directory().join("authority").exists(), "none is made where one is given");
-    wait::until_listening(gateway.address);
+    // Ours are valid for thirty days.
+    gateway.until_event(&["authority ends soon", "for 29 more days"]);
+    gateway.until_event(&["\"stats\"", "\"tls_authority_seconds_left\":25"]);
+    let config = gateway.directory().join("lockgate.toml");
+    let arguments = ["ca", "show", "--config", config.to_str().expect("text")];
+    let shown = printed_by(&lockgate(&arguments, gateway.directory().path()));
+    assert!(shown.contains("\nwarning ") && shown.contains("for 29 more days"), "{shown}");
 }

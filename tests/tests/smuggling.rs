@@ -32,3 +32,23 @@ fn apache_reads_what_the_gateway_reads() {
 fn haproxy_reads_what_the_gateway_reads() {
     none_desynchronises(Make::Haproxy);
 }
+
+/// The same servers, requests and looking; only what stands between is another. By their length all of the first is a body, by
+/// its chunks a request stands behind it.
+#[test]
+fn a_relay_that_trusts_lengths_is_found_out() {
+    let cases = cases();
+    let bytes = |name: &str| &cases.iter().find(|case| case.name == name).expect("there is one").bytes;
+    for make in Make::ALL {
+        let smuggled = Pair::with_naive(make).attempt(bytes("CL.TE Transfer-Encoding: chunked"));
+        let wrong = smuggled.wrong.join("\n");
+        assert!(wrong.contains("another client asked for"), "{make:?}: {wrong}");
+        assert!(wrong.contains("the gateway logged"), "{make:?}: {wrong}");
+        let asked = |target: &str| smuggled.seen.iter().any(|seen| seen.target == target);
+        assert!(asked("/case") && asked("/smuggled"), "{make:?}: {:?}", smuggled.seen);
+        // Where both read the same, nothing is found.
+        let plain = Pair::with_naive(make).attempt(bytes("a pipeline with a body"));
+        assert!(plain.wrong.is_empty(), "{make:?}: {}", plain.wrong.join("\n"));
+        assert_eq!(plain.seen.len(), 2, "{make:?}: {:?}", plain.seen);
+    }
+}

@@ -2,6 +2,7 @@
 //! makes the passwords, and what nginx served is the proof.
 
 use lockgate_tests::curl::{self, Fetched};
+use lockgate_tests::gateway::interception;
 use lockgate_tests::namespace::{Lab, SERVER};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::process::run;
@@ -82,6 +83,8 @@ fn the_proxy_wants_to_know_who_asks() {
     let fetched = ask(&gateway, &["--insecure", &secure]);
     assert!(fetched.exit != 0 && fetched.heads.starts_with("HTTP/1.1 407 "), "{fetched:?}");
     let _ = gateway.until_event(&["\"user\":\"ann\"", "\"milliseconds\":", "/page.html"]);
+    gateway.until_event(&["\"verdict\"", "\"status\":407", "\"refused\"", "/page.html"]);
+    gateway.until_event(&["\"verdict\"", "\"status\":407", "\"http_method\":\"CONNECT\""]);
     // nginx got three requests, and none of them with a password.
     let log = nginx.log();
     assert_eq!(log.len(), 3, "{log:?}");
@@ -288,15 +291,12 @@ fn the_link_leads_past_the_page_of_an_intercepted_site() {
     let port = nginx.https.port();
     nginx.put("chess", "e4 e5");
     let listener = format!("intercept_tls = true\nconnect_ports = [{port}]\n{USERS}");
-    let roots = nginx.certificate().display();
-    let interception = format!(
-        "{BYPASS}\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [\"{roots}\"]\n"
-    );
-    let gateway = Gateway::http_prepared(&listener, &interception, |directory| {
+    let sections = format!("{BYPASS}\n{}", interception(&[nginx.certificate()]));
+    let gateway = Gateway::http_prepared(&listener, &sections, |directory| {
         bans_localhost(directory);
         directory.write("users", users());
     });
-    let authority = gateway.directory().join("authority/certificate.pem");
+    let authority = gateway.exported_authority();
     let trust = authority.to_str().expect("text");
     let site = format!("https://localhost:{port}");
     let url = format!("{site}/chess");
@@ -315,6 +315,10 @@ fn the_link_leads_past_the_page_of_an_intercepted_site() {
     assert_eq!(ask(ann, &["--http1.1", &url]).text(), "e4 e5");
     assert_eq!(ask(bob, &[&url]).status, 403, "the other user of that machine has not followed it");
     gateway.until_event(&["bypass opened", "localhost for 127.0.0.1 (ann)"]);
+    let used = gateway.until_event(&["\"verdict\"", "\"status\":302", "lockgate-bypass", "\"user\":\"ann\""]);
+    assert!(used.contains("\"action\":\"replaced\""), "{used}");
+    let turned = gateway.until_event(&["\"verdict\"", "lockgate-bypass", "\"user\":\"bob\""]);
+    assert!(turned.contains("\"action\":\"refused\"") && turned.contains("\"status\":403"), "{turned}");
     let event = gateway.until_event(&["\"bypassed\":true", "\"url\":\"/chess\"", "\"user\":\"ann\""]);
     assert!(event.contains("\"action\":\"forwarded\""), "{event}");
 }

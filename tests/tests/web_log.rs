@@ -111,6 +111,26 @@ fn names_of_users_and_refused_logins_are_in_it() {
 }
 
 #[test]
+fn each_byte_of_a_url_is_in_its_event() {
+    let (gateway, nginx) = (Gateway::http("", LOG), Nginx::start());
+    let mut client = TcpStream::connect(gateway.address).expect("it listens");
+    let host = nginx.http;
+    let request = [
+        format!("GET http://{host}/caf").as_bytes(),
+        b"\xe9/\xc3\xa9?%C3%A9",
+        &[b'x'; 500],
+        format!(" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes(),
+    ]
+    .concat();
+    client.write_all(&request).expect("it reads");
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("it closes");
+    let written = format!("/caf%E9/%C3%A9?%C3%A9{}", "x".repeat(500));
+    gateway.until_event(&["\"verdict\"", &format!("\"url\":\"{written}\"")]);
+    until_logged(&gateway.directory().join("access.log"), "TCP_MISS/404", &written);
+}
+
+#[test]
 fn rotation_goes_on_in_a_new_file() {
     let nginx = Nginx::start();
     let url = nginx.put("page.html", "hello");

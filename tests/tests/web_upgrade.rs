@@ -1,5 +1,7 @@
 //! WebSocket through the gateway. Rule: messages arrive as they were said, and what is bad arrives in none of them.
 
+use lockgate_tests::gateway::interception;
+use lockgate_tests::nginx::Nginx;
 use lockgate_tests::websocket::Server;
 use lockgate_tests::{Directory, Gateway, mail, wait};
 use std::io::{Read, Write};
@@ -28,6 +30,25 @@ fn messages_arrive_and_bad_ones_end_the_connection() {
             |line: &String| ["\"cut\"", "Test.Eicar", "\"status\":101"].iter().all(|it| line.contains(it));
         (gateway.events().iter().filter(|line| is_cut(line)).count() == 2).then_some(())
     });
+}
+
+#[test]
+fn within_tls_they_are_looked_into_alike() {
+    let (server, nginx) = (Server::start(&mail::eicar()), Nginx::start());
+    let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.http2.port());
+    let gateway = Gateway::http(&lines, &interception(&[nginx.certificate()]));
+    let (authority, url) = (gateway.exported_authority(), nginx.websocket(server.address));
+    let files = Directory::new("messages");
+    let file = |name: &str, content: Vec<u8>| format!("%{}", files.write(name, content).display());
+    let (clean, bad) = (file("clean", mail::noise(1, 500_000)), file("bad", mail::eicar()));
+    let said = |words: &[&str]| server.client_of(gateway.address, &url, &authority, words);
+    assert_eq!(said(&["hello", &clean, "bye"]), "extensions 0\nsame 5\nsame 500000\nsame 3\nended\n");
+    for word in [bad.as_str(), "bad"] {
+        assert_eq!(said(&["hello", word, "more"]), "extensions 0\nsame 5\nclosed broken\n", "{word}");
+    }
+    let cut = gateway.until_event(&["\"verdict\"", "\"cut\"", "Test.Eicar", "\"status\":101"]);
+    assert!(cut.contains("\"hostname\":\"localhost\""), "{cut}");
+    gateway.until_event(&["\"tls\"", "\"intercepted\""]);
 }
 
 /// Asks for an upgrade; the server sees the request, answers so, and what comes of it is returned with what it saw.

@@ -16,6 +16,6 @@ pub use hold::{HoldPlan, Released};
 pub use judge::Judgement;
 pub use layers::Root;
 pub use lockgate_content::Coding;
-pub use policy::{Ban, Covers, Group, NamePattern, Policy, Who};
+pub use policy::{Ban, Bans, Covers, Group, NamePattern, Policy, Who};
 pub use session::{Generation, Inspection, Pools, Progress, Pushed, Session};
 pub use undo::{Undone, undo};

@@ -2,6 +2,7 @@
 
 use lockgate_model::{Class, FileType, Network, Part, Reason, Verdict};
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +51,17 @@ pub struct Ban<T> {
     pub verdict: Verdict,
 }
 
+/// All bans of one sort, in their order. Copies share them: thousands of groups may have the same thousands.
+#[derive(Clone, Debug)]
+pub struct Bans<T>(Arc<SharedBans<T>>);
+
+#[derive(Debug)]
+struct SharedBans<T> {
+    bans: Vec<Ban<T>>,
+    /// By verdict: whether it is that of any.
+    has: [bool; Verdict::ALL.len()],
+}
+
 /// One set of actions.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -60,13 +72,48 @@ pub struct Group {
     findings: [Verdict; Class::ALL.len()],
     incomplete: [Verdict; Reason::ALL.len()],
     /// Banned names of parts, at every depth.
-    pub banned_names: Vec<Ban<NamePattern>>,
+    pub banned_names: Bans<NamePattern>,
     /// Banned types of parts, detected by content, at every depth.
-    pub banned_types: Vec<Ban<FileType>>,
+    pub banned_types: Bans<FileType>,
     /// How long a page that is not wanted can be had all the same, by a link on the page that comes in its place.
     pub bypass: Option<Duration>,
     /// What `tag` becomes for content that has left already: `pass`, `defer` or `reject`.
     pub tag_when_streamed: Verdict,
+}
+
+impl<T> Bans<T> {
+    /// Whether any of them has this verdict.
+    pub fn have(&self, verdict: Verdict) -> bool {
+        self.0.has[verdict as usize]
+    }
+
+    /// Whether they are not only alike but the same in memory.
+    pub fn are_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<T> FromIterator<Ban<T>> for Bans<T> {
+    fn from_iter<I: IntoIterator<Item = Ban<T>>>(bans: I) -> Self {
+        let bans: Vec<_> = bans.into_iter().collect();
+        let mut has = [false; Verdict::ALL.len()];
+        bans.iter().for_each(|ban| has[ban.verdict as usize] = true);
+        Self(Arc::new(SharedBans { bans, has }))
+    }
+}
+
+impl<T> Default for Bans<T> {
+    fn default() -> Self {
+        [].into_iter().collect()
+    }
+}
+
+impl<T> Deref for Bans<T> {
+    type Target = [Ban<T>];
+
+    fn deref(&self) -> &[Ban<T>] {
+        &self.0.bans
+    }
 }
 
 impl Default for Policy {
@@ -108,8 +155,8 @@ impl Group {
             covers: Covers::default(),
             findings: [Verdict::Tag; Class::ALL.len()],
             incomplete: [Verdict::Tag; Reason::ALL.len()],
-            banned_names: Vec::new(),
-            banned_types: Vec::new(),
+            banned_names: Bans::default(),
+            banned_types: Bans::default(),
             bypass: None,
             tag_when_streamed: Verdict::Pass,
         };

@@ -7,7 +7,7 @@ use lockgate_relay::events::timestamp;
 use lockgate_relay::interception::authority::{self, About};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Runs the command.
 pub fn run(arguments: &ArgMatches) -> u8 {
@@ -53,9 +53,10 @@ fn export(about: &About, as_der: bool) -> u8 {
 }
 
 fn shown(about: &About) -> String {
-    let end = timestamp::of(UNIX_EPOCH + Duration::from_secs(about.not_after));
+    let (end, now) = (timestamp::of(UNIX_EPOCH + Duration::from_secs(about.not_after)), SystemTime::now());
+    let warning = about.warning(now).map(|words| format!("warning  {words}\n")).unwrap_or_default();
     format!(
-        "file     {}\nname     {}\nvalid    until {end}\nSHA-256  {}\n",
+        "file     {}\nname     {}\nvalid    until {end}\nSHA-256  {}\n{warning}",
         about.path.display(),
         about.subject,
         about.fingerprint()

@@ -89,7 +89,8 @@ fn url() -> Command {
         .about("What the web filter says of a URL, and which list says it")
         .after_help(
             "Exit status: 0 no list bans it, 1 one of them is banned, 2 something went wrong.\n\n\
-             Time limits of lists are taken at the time of asking.",
+             Time limits of lists are taken at the time of asking. Every line that has the URL is named, not only the one \
+             that decides: taking that one out may free nothing.",
         )
         .arg(config())
         .arg(
@@ -119,7 +120,7 @@ fn url() -> Command {
             Arg::new("media-type")
                 .long("media-type")
                 .value_name("TYPE")
-                .help("What the server says that it sends, such as video/mpeg"),
+                .help("What the server says that it sends, such as video/mpeg or \"text/html; charset=iso-8859-2\""),
         )
         .arg(Arg::new("header").long("header").short('H').value_name("LINE").action(ArgAction::Append).help(
             "A line of the request's header, such as \"User-Agent: x\" or \"Referer: http://a.example/\"",

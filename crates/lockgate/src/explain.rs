@@ -1,9 +1,12 @@
-//! `lockgate explain`: why that verdict, from the events. Rule: reads what was written at the time and judges nothing anew.
+//! `lockgate explain`: why that verdict, from the events. Rule: reads what was written at the time and judges nothing
+//! anew; only what else lists the same is looked up.
 
+use crate::also::Also;
 use crate::command::paths;
 use crate::config::Config;
 use crate::loading;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
+use crate::url::ALSO_SHOWN;
 use clap::ArgMatches;
 use lockgate_model::TransactionId;
 use lockgate_relay::events::record::plain;
@@ -46,7 +49,9 @@ pub fn run(arguments: &ArgMatches) -> u8 {
                 let group = event["verdict"]["group"].as_str().unwrap_or_default();
                 let signature_at =
                     |rule: &str| loading::line_of(&config, group, rule).map(|line| shortened(&line));
-                print(&explained(&event, &signature_at));
+                let also = Also::of(&event, &config);
+                let also_at = |rule: &str| also.as_ref().map_or_else(Vec::new, |also| also.banned(rule));
+                print(&explained(&event, &Looked { signature_at: &signature_at, also_at: &also_at }));
                 return EXIT_CLEAN;
             }
             Ok(None) => {}
@@ -55,6 +60,26 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     }
     let searched: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     wrong_with(&format!("no verdict {id} in {}: it may be older than they are", searched.join(", ")))
+}
+
+/// What is looked up in the databases and lists as they are now, by a rule's `FILE:LINE`.
+struct Looked<'a> {
+    signature_at: &'a dyn Fn(&str) -> Option<String>,
+    /// Other lines that say the same.
+    also_at: &'a dyn Fn(&str) -> Vec<String>,
+}
+
+impl Looked<'_> {
+    /// A row for each of the other lines, as far as they are shown.
+    fn also(&self, rule: &str, row: &mut dyn FnMut(String)) {
+        let others = (self.also_at)(rule);
+        for other in others.iter().take(ALSO_SHOWN) {
+            row(plain(other));
+        }
+        if others.len() > ALSO_SHOWN {
+            row(format!("{} more lines", others.len() - ALSO_SHOWN));
+        }
+    }
 }
 
 fn wrong_with(words: &str) -> u8 {
@@ -110,7 +135,7 @@ fn shortened(line: &[u8]) -> String {
 }
 
 /// A verdict event in words.
-fn explained(event: &Value, signature_at: &dyn Fn(&str) -> Option<String>) -> String {
+fn explained(event: &Value, looked: &Looked<'_>) -> String {
     let verdict = &event["verdict"];
     let word = |value: &Value| plain(value.as_str().unwrap_or("?"));
     let mut out = format!("{} of {}\n", word(&verdict["id"]), word(&event["timestamp"]));
@@ -147,9 +172,9 @@ fn explained(event: &Value, signature_at: &dyn Fn(&str) -> Option<String>) -> St
     row("reply", word(&verdict["reply"]));
     let deciding = verdict["deciding"].as_u64();
     for (at, finding) in verdict["findings"].as_array().into_iter().flatten().enumerate() {
-        out.push_str(&finding_explained(finding, deciding == Some(at as u64), signature_at));
+        out.push_str(&finding_explained(finding, deciding == Some(at as u64), looked));
     }
-    out.push_str(&points_explained(&verdict["points"]));
+    out.push_str(&points_explained(&verdict["points"], looked));
     for incomplete in verdict["incomplete"].as_array().into_iter().flatten() {
         let _ =
             writeln!(out, "\nnot inspected: {} ({})", word(&incomplete["part"]), word(&incomplete["reason"]));
@@ -162,7 +187,7 @@ fn explained(event: &Value, signature_at: &dyn Fn(&str) -> Option<String>) -> St
 }
 
 /// What phrases came to.
-fn points_explained(points: &Value) -> String {
+fn points_explained(points: &Value, looked: &Looked<'_>) -> String {
     let (Some(sum), Some(max)) = (points["sum"].as_i64(), points["max"].as_i64()) else {
         return String::new();
     };
@@ -175,15 +200,15 @@ fn points_explained(points: &Value) -> String {
             (Some(points), _) => format!("{points:+}"),
         };
         let _ = writeln!(out, "  {count:12} {} ({})", word("name"), word("rule"));
+        let mut also = |line| {
+            let _ = writeln!(out, "  {:12} also listed at {line}", "");
+        };
+        looked.also(term["rule"].as_str().unwrap_or_default(), &mut also);
     }
     out
 }
 
-fn finding_explained(
-    finding: &Value,
-    decides: bool,
-    signature_at: &dyn Fn(&str) -> Option<String>,
-) -> String {
+fn finding_explained(finding: &Value, decides: bool, looked: &Looked<'_>) -> String {
     let word = |name: &str| plain(finding[name].as_str().unwrap_or("?"));
     let mark = if decides { ", which decided" } else { "" };
     let mut out = format!("\n{}{mark}\n", word("name"));
@@ -197,8 +222,11 @@ fn finding_explained(
         None => row("place", word("buffer")),
     }
     row("rule", word("rule"));
-    if let Some(signature) = finding["rule"].as_str().and_then(signature_at) {
+    if let Some(signature) = finding["rule"].as_str().and_then(looked.signature_at) {
         row("signature", plain(&signature));
+    }
+    if finding["engine"] == "webfilter" {
+        looked.also(finding["rule"].as_str().unwrap_or_default(), &mut |line| row("also listed", line));
     }
     out
 }
@@ -225,6 +253,10 @@ mod tests {
         })
     }
 
+    fn looked(signature_at: &dyn Fn(&str) -> Option<String>) -> Looked<'_> {
+        Looked { signature_at, also_at: &|_| Vec::new() }
+    }
+
     #[test]
     fn a_verdict_is_found_in_rotated_files_and_told() {
         let scratch = Scratch::new("explain");
@@ -238,7 +270,7 @@ mod tests {
         assert!(find(&files[0], new).unwrap().is_some());
         assert!(find(&files[0], old).unwrap().is_none());
         let event = find(&files[1], old).unwrap().unwrap();
-        let words = explained(&event, &|rule| Some(format!("line of {rule}")));
+        let words = explained(&event, &looked(&|rule| Some(format!("line of {rule}"))));
         for wanted in [
             "reject: refused",
             "192.0.2.1:4025 to 192.0.2.25:25, listener smtp",
@@ -262,7 +294,7 @@ mod tests {
         });
         event["verdict"]["user"] = "ann".into();
         event["verdict"]["bypassed"] = true.into();
-        let told = explained(&event, &|_| None);
+        let told = explained(&event, &looked(&|_| None));
         for words in ["GET games.example:80 /chess\u{fffd}", "user         ann", "bypass       the link"] {
             assert!(told.contains(words), "{words}: {told}");
         }

@@ -1,6 +1,7 @@
 //! The gateway's commands, and the configuration that they share. Rule: each command is a file of its own; public is only what
 //! stands on its own outside the program.
 
+mod also;
 mod ca;
 mod check;
 mod clock;

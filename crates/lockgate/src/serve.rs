@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -110,7 +110,10 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
     print(&format!("{}\n", greeting(config, running.addresses(), signatures, failed)));
     systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
     events.notice("started", &format!("{signatures} signatures"));
-    Ok(Serving { running, events, number: 1, begun: Instant::now(), told: Instant::now(), signatures })
+    let (begun, told) = (Instant::now(), Instant::now());
+    let mut serving = Serving { running, events, number: 1, begun, told, warned: None, signatures };
+    serving.warn_of_authority();
+    Ok(serving)
 }
 
 /// What is served, and, for who tries it out, what to type.
@@ -193,8 +196,13 @@ struct Serving {
     begun: Instant,
     /// When figures were last written.
     told: Instant,
+    /// When it was last looked whether the authority's end is near.
+    warned: Option<Instant>,
     signatures: u64,
 }
+
+/// How often it is said that the authority's end is near.
+const WARNING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a reload came to.
 type Reloaded = Result<(Box<Config>, Loaded), Vec<String>>;
@@ -236,10 +244,26 @@ impl Serving {
         self.stop(signals).await
     }
 
+    /// Says once a day that the authority's end is near.
+    fn warn_of_authority(&mut self) {
+        if self.warned.is_some_and(|warned| warned.elapsed() < WARNING_INTERVAL) {
+            return;
+        }
+        self.warned = Some(Instant::now());
+        let authority = self.running.shared().authority();
+        if let Some(words) = authority.and_then(|about| about.warning(SystemTime::now())) {
+            self.events.notice("authority ends soon", &words);
+        }
+    }
+
     fn tell_stats(&mut self) {
         self.told = Instant::now();
+        self.warn_of_authority();
         let shared = self.running.shared();
-        self.events.stats(&[
+        let authority = shared.authority();
+        let left = authority
+            .map(|about| ("tls_authority_seconds_left", about.valid_for(SystemTime::now()).as_secs()));
+        let figures = [
             ("uptime", self.begun.elapsed().as_secs()),
             ("generation", shared.generation.load().number),
             ("signatures", self.signatures),
@@ -250,7 +274,8 @@ impl Serving {
             ("tls_servers_refused", shared.counts.tls_servers_refused.load(Relaxed)),
             ("hold_pool_bytes", shared.pools.hold.bytes_taken()),
             ("content_pool_bytes", shared.pools.parts.bytes_taken()),
-        ]);
+        ];
+        self.events.stats(&figures.into_iter().chain(left).collect::<Vec<_>>());
     }
 
     /// Takes what was loaded, or says why not and goes on as before.
@@ -264,6 +289,8 @@ impl Serving {
                 .reload(config.settings.clone(), Arc::new(loaded.generation))
                 .map_err(|error| vec![format!("{}: {error}", config.file)])?;
             self.signatures = signatures;
+            // Another authority may be in use now.
+            self.warned = None;
             memory::give_back();
             self.events.reopen(&config.settings.events);
             let mut words = format!("{signatures} signatures, {failed} not in use");

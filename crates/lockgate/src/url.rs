@@ -10,11 +10,16 @@ use lockgate_inspect::Group;
 use lockgate_model::rewrite::Rewriting;
 use lockgate_relay::events::record::plain;
 use lockgate_webfilter::phrases::{Outcome as Judged, Score, Term};
-use lockgate_webfilter::{Database, Decision, Listing, Outcome, Request};
+use lockgate_webfilter::{ContentType, Database, Decision, Listing, Outcome, Request};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
+
+/// How many lines that list the same are shown to people; the others are counted.
+pub const ALSO_SHOWN: usize = 20;
+/// The same for programs.
+const ALSO_LISTED: usize = 1000;
 
 /// Runs the command.
 pub fn run(arguments: &ArgMatches) -> u8 {
@@ -33,14 +38,14 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         eprintln!("lockgate: no policy group is called {group:?}");
         return EXIT_WRONG;
     }
-    let lists = lists::load(&config);
-    for error in &lists.errors {
+    let (database, errors) = lists::load_whole(&config, group);
+    for error in &errors {
         eprintln!("lockgate: {error}");
     }
-    if !lists.errors.is_empty() {
+    if !errors.is_empty() {
         return EXIT_WRONG;
     }
-    let database = lists.database.of(group);
+    let database = &database;
     let page = match arguments.get_one::<PathBuf>("content").map(std::fs::read).transpose() {
         Ok(page) => page,
         Err(error) => {
@@ -59,7 +64,9 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         let changes = database.rewritten(&request, database.now());
         // What a list excepts is not looked into.
         let page = page.as_ref().filter(|_| decision.outcome != Outcome::Exception);
-        let score = page.map(|page| database.score(page, None, database.now()));
+        let charset = content_type(arguments).charset;
+        let charset = charset.as_deref().map(str::as_bytes);
+        let score = page.map(|page| database.score(page, charset, database.now()));
         let is_unwanted = |score: &Score| matches!(score.outcome, Judged::Banned | Judged::Over);
         let is_banned = decision.outcome == Outcome::Banned || score.as_ref().is_some_and(is_unwanted);
         if is_banned && status == EXIT_CLEAN {
@@ -74,12 +81,17 @@ pub fn run(arguments: &ArgMatches) -> u8 {
 /// What the lists say of a request and, as on the wire, of the type of its answer where they let it come.
 fn decision(database: &Database, request: &Request, arguments: &ArgMatches) -> Decision {
     let decision = database.judge(request, database.now());
-    let media_type = arguments.get_one::<String>("media-type");
-    let (Some(media_type), Outcome::NotListed | Outcome::Grey) = (media_type, decision.outcome) else {
+    let media_type = content_type(arguments).media_type;
+    if media_type.is_empty() || !matches!(decision.outcome, Outcome::NotListed | Outcome::Grey) {
         return decision;
-    };
-    let of_type = database.decide_type(&request.address, &media_type.to_ascii_lowercase(), database.now());
+    }
+    let of_type = database.decide_type(&request.address, &media_type, database.now());
     if of_type.by.is_some() { of_type } else { decision }
+}
+
+/// What the answer is said to be.
+fn content_type(arguments: &ArgMatches) -> ContentType {
+    ContentType::parse(arguments.get_one::<String>("media-type").map_or("", String::as_str))
 }
 
 /// A request as the options describe it.
@@ -104,15 +116,23 @@ struct Said {
     score: Option<Score>,
 }
 
+/// Says how many lines are not shown.
+pub fn more(lines: usize, indent: &str, out: &mut String) {
+    if lines > ALSO_SHOWN {
+        let _ = writeln!(out, "{indent}and {} more lines", lines - ALSO_SHOWN);
+    }
+}
+
 /// One URL for people.
 fn text(url: &str, Said { decision, changes: (rewriting, by), score }: &Said) -> String {
     let mut out = format!("{}: {}\n", plain(url), decision.outcome.name());
     if let Some(by) = &decision.by {
         let _ = writeln!(out, "  {}", plain(&by.to_string()));
     }
-    for also in &decision.also {
+    for also in decision.also.iter().take(ALSO_SHOWN) {
         let _ = writeln!(out, "  also {}: {}", also.outcome.name(), plain(&also.to_string()));
     }
+    more(decision.also.len(), "  ", &mut out);
     let shown = |bytes: &[u8]| plain(&String::from_utf8_lossy(bytes));
     if let Some(url) = &rewriting.url {
         let _ = writeln!(out, "  becomes {}", shown(url));
@@ -144,6 +164,11 @@ fn score_text(score: &Score, out: &mut String) {
         let phrase = plain(phrase);
         let _ = writeln!(out, "    {points}{times} <{phrase}> {} ({}:{line})", plain(category), plain(file));
     }
+    for Term { phrase, file, line, category, .. } in score.also.iter().take(ALSO_SHOWN) {
+        let (phrase, category) = (plain(phrase), plain(category));
+        let _ = writeln!(out, "    also listed: <{phrase}> {category} ({}:{line})", plain(file));
+    }
+    more(score.also.len(), "    ", out);
 }
 
 fn score_json(score: &Score) -> Value {
@@ -163,6 +188,8 @@ fn score_json(score: &Score) -> Value {
         "points_max": score.points_max,
         "by": score.deciding().map(term),
         "terms": score.terms.iter().map(term).collect::<Vec<_>>(),
+        "also": score.also.iter().take(ALSO_LISTED).map(term).collect::<Vec<_>>(),
+        "also_count": score.also.len(),
     })
 }
 
@@ -171,7 +198,8 @@ fn line(url: &str, Said { decision, changes: (rewriting, rules), score }: &Said)
     let mut object = json!({ "url": url, "decision": decision.outcome.name() });
     if let (Some(by), Some(object)) = (&decision.by, object.as_object_mut()) {
         object.extend(listing(by).as_object().cloned().unwrap_or_default().into_iter().skip(1));
-        object.insert("also".to_owned(), decision.also.iter().map(listing).collect());
+        object.insert("also".to_owned(), decision.also.iter().take(ALSO_LISTED).map(listing).collect());
+        object.insert("also_count".to_owned(), decision.also.len().into());
     }
     if let Some(score) = score {
         object["phrases"] = score_json(score);

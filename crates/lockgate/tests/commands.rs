@@ -158,6 +158,41 @@ fn url_says_which_list_decides() {
 }
 
 #[test]
+fn url_names_every_line_that_has_it() {
+    let scratch = Scratch::new("url-every-line");
+    let repeated = "bad.example\n".repeat(30);
+    scratch.write("lists/a/bannedsitelist", format!("{repeated}www.bad.example\n"));
+    scratch.write("lists/b/bannedsitelist", "bad.example\n");
+    let phrases = "<dice><40>\n<card table><30>\n<DICE><10>\n<dice><-5>\n";
+    scratch.write("lists/weightedphraselist", phrases);
+    scratch.write("lists/exceptionphraselist", "<about safety>\n");
+    scratch.write("page", "Dice, a card table, about safety");
+    let json = |urls: &[&str]| {
+        let output = lockgate(&[&["url", "-l", "lists", "--json"][..], urls].concat(), scratch.path());
+        serde_json::from_str::<serde_json::Value>(&out(&output)).unwrap()
+    };
+    let said = json(&["www.bad.example"]);
+    assert_eq!((&said["line"], &said["also_count"]), (&31.into(), &31.into()), "{said}");
+    let also = said["also"].as_array().unwrap();
+    let of_b = also
+        .iter()
+        .filter(|line| line["file"].as_str().is_some_and(|file| file.ends_with("b/bannedsitelist")));
+    assert_eq!((also.len(), of_b.count()), (31, 1), "{said}");
+    let text = out(&lockgate(&["url", "-l", "lists", "www.bad.example"], scratch.path()));
+    assert_eq!(text.matches("also banned").count(), 20, "{text}");
+    assert!(text.contains("and 11 more lines"), "{text}");
+    // What an exception phrase outweighs is told, and each line for a phrase that has several.
+    let said = json(&["--content", "page", "other.example"]);
+    let lines = |name: &str| {
+        let terms = said["phrases"][name].as_array().unwrap().iter();
+        let mut lines: Vec<_> = terms.map(|term| term["line"].as_u64().unwrap()).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!((lines("terms"), lines("also")), (vec![1], vec![1, 2, 3, 4]), "{said}");
+}
+
+#[test]
 fn errors_in_the_configuration_name_their_place() {
     let scratch = Scratch::new("errors");
     scratch.write("lockgate.toml", "[[listen]]\nnext_hop = \"127.0.0.1:25\"\nadress = \"127.0.0.1:25\"\n");

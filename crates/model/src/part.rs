@@ -49,7 +49,7 @@ pub enum Buffer {
     HttpUserAgent,
     /// The lines of a request's header, `Name: value` and CRLF each, without those of the connection.
     HttpHeader,
-    /// The media type of a response, in lower case without parameters.
+    /// The `Content-Type` of a response as its server says it: the media type, and behind `;` its parameters.
     HttpContentType,
 }
 

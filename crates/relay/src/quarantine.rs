@@ -28,9 +28,9 @@ enum State {
 pub fn is_used_by(group: &Group) -> bool {
     let findings = Class::ALL.into_iter().map(|class| group.on_finding(class));
     let incomplete = Reason::ALL.into_iter().map(|reason| group.on_incomplete(reason));
-    let names = group.banned_names.iter().map(|ban| ban.verdict);
-    let types = group.banned_types.iter().map(|ban| ban.verdict);
-    findings.chain(incomplete).chain(names).chain(types).any(|verdict| verdict == Verdict::Quarantine)
+    findings.chain(incomplete).any(|verdict| verdict == Verdict::Quarantine)
+        || group.banned_names.have(Verdict::Quarantine)
+        || group.banned_types.have(Verdict::Quarantine)
 }
 
 impl Copy {

@@ -6,7 +6,7 @@ use crate::events::Events;
 use crate::http;
 use crate::http::bypass::Bypasses;
 use crate::http::page::{Template, TemplateError};
-use crate::interception::Interception;
+use crate::interception::{Interception, authority};
 use crate::resolver::Resolver;
 use crate::settings::{Listener, NextHopTls, Settings, Speaks, Switch, Tls};
 use crate::tally::Tally;
@@ -207,6 +207,12 @@ impl Shared {
         self.settings.store(Arc::new(settings));
         self.generation.store(generation);
         Ok(unchanged)
+    }
+
+    /// Who signs what clients see, where a listener intercepts TLS.
+    pub fn authority(&self) -> Option<authority::About> {
+        let gates = self.gates.load();
+        gates.iter().find_map(|gate| gate.interception.as_ref()).map(|it| it.authority.about.clone())
     }
 
     /// A number that no flow or transaction of this process has had, nor one of its predecessor's.

@@ -238,7 +238,12 @@ impl Stream {
     /// Waits for whatever can be done next: sending what is pending (it is sent), or, if it is wanted, reading. Comes back
     /// after either; may be dropped and called again.
     pub async fn ready(&mut self, reading: Reading) -> io::Result<()> {
+        let before = self.pending.len();
         self.send_pending()?;
+        if self.pending.len() < before {
+            // What was sent may have been what the caller waits for before it reads on.
+            return Ok(());
+        }
         if reading == Reading::Wanted && self.has_unread() {
             return Ok(());
         }

@@ -67,6 +67,22 @@ async fn a_plain_stream_carries_more_than_the_socket_takes_at_once() {
     assert_eq!(read_some(&mut b).await, None);
 }
 
+/// Who stops reading because too much waits, waits for this and for nothing else.
+#[tokio::test]
+async fn what_goes_out_at_once_is_told_to_who_waits_for_it() {
+    let (mut a, mut b) = Stream::pair().unwrap();
+    while a.pending_bytes() == 0 {
+        a.write(&pattern(64 << 10)).unwrap();
+    }
+    // The other side takes all that the socket has before anybody looks.
+    b.readable().await.unwrap();
+    while with_scratch(|scratch| b.try_read(scratch).unwrap()) != ReadOutcome::WouldBlock {}
+    a.socket.ready(Interest::WRITABLE).await.unwrap();
+    let waits = a.ready(Reading::Unwanted);
+    tokio::time::timeout(Duration::from_secs(20), waits).await.expect("it is told").unwrap();
+    assert_eq!(a.pending_bytes(), 0);
+}
+
 #[tokio::test]
 async fn what_is_put_back_is_read_again_first() {
     let (mut a, mut b) = pair().await;

@@ -27,8 +27,7 @@ pub struct Address {
 impl Address {
     /// From what a proxy knows of a request: the host and its path with the query, in any spelling.
     pub fn new(scheme: &'static str, host: &[u8], uri: &[u8]) -> Self {
-        let host = host.get(..HOST_BYTES_MAX).unwrap_or(host);
-        let host = host_of(&String::from_utf8_lossy(host));
+        let host = host_of_bytes(host);
         let ip = ip_of(&host);
         Self { scheme, ip, host, path: path_of(uri.get(..URI_BYTES_MAX).unwrap_or(uri)) }
     }
@@ -102,6 +101,14 @@ pub(crate) fn host_of(text: &str) -> String {
         Some(ip) => ip.to_string(),
         None => host,
     }
+}
+
+/// The same of a host in any bytes. What stands for those that are no text is longer than they are: it is cut off, too, or
+/// the final form would not be final.
+pub(crate) fn host_of_bytes(host: &[u8]) -> String {
+    let host = String::from_utf8_lossy(host.get(..HOST_BYTES_MAX).unwrap_or(host));
+    let end = (0..=host.len().min(HOST_BYTES_MAX)).rev().find(|end| host.is_char_boundary(*end));
+    host_of(&host[..end.unwrap_or(0)])
 }
 
 /// A path with its query in the form in which it is looked up.
@@ -182,6 +189,18 @@ mod tests {
         }
         assert_eq!(Address::parse("http://"), None);
         assert_eq!(Address::parse("/path"), None);
+    }
+
+    #[test]
+    fn a_host_in_its_final_form_stays_as_it_is() {
+        // What is no text grows to three times its bytes, so that the second colon would come to stand behind the end.
+        let grown = [&b"192.0.2.1:9/"[..], &[0xff; 100], b"::"].concat();
+        let long = [&b"a."[..], "\u{e4}".repeat(200).as_bytes()].concat();
+        for host in [&grown[..], &long, b"[192.0.2.1]:80", b"A.Example..", b"\xff", b""] {
+            let once = Address::new("http", host, b"");
+            assert!(once.host.len() <= HOST_BYTES_MAX);
+            assert_eq!(Address::new("http", once.host.as_bytes(), b""), once, "{}", host.escape_ascii());
+        }
     }
 
     #[test]

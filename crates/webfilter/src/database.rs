@@ -19,26 +19,27 @@ use lockgate_model::{Buffer, BufferSet, Engine, Flow, FlowState};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// All lists, ready to be asked.
+/// All lists, ready to be asked. A clone shares what is large.
+#[derive(Clone)]
 pub struct Database {
     pub(crate) hasher: Hasher,
     pub(crate) lists: Vec<List>,
-    pub(crate) table: Table,
+    pub(crate) table: Arc<Table>,
     pub(crate) sorts: Sorts,
-    pub(crate) networks: Networks,
-    pub(crate) patterns: Patterns,
+    pub(crate) networks: Arc<Networks>,
+    pub(crate) patterns: Arc<Patterns>,
     /// For the lines of a header.
-    pub(crate) headers: Patterns,
-    pub(crate) user_agents: Patterns,
+    pub(crate) headers: Arc<Patterns>,
+    pub(crate) user_agents: Arc<Patterns>,
     /// Addresses whose words are not looked at.
-    pub(crate) no_searches: Patterns,
+    pub(crate) no_searches: Arc<Patterns>,
     /// Who asks.
-    pub(crate) clients: Networks,
-    pub(crate) rewrites: Rewrites,
+    pub(crate) clients: Arc<Networks>,
+    pub(crate) rewrites: Arc<Rewrites>,
     pub(crate) files: Files,
-    pub(crate) filters: Filters,
+    pub(crate) filters: Arc<Filters>,
     pub(crate) blankets: Vec<(Scope, ListId, u32)>,
-    pub(crate) phrases: Phrases,
+    pub(crate) phrases: Arc<Phrases>,
     pub(crate) clock: Clock,
 }
 
@@ -165,6 +166,11 @@ impl Database {
         self.phrases.len()
     }
 
+    /// Whether both are the same lists, in memory once, whatever their limits.
+    pub fn shares_names_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.table, &other.table)
+    }
+
     pub(crate) fn phrases(&self) -> &Phrases {
         &self.phrases
     }
@@ -174,6 +180,11 @@ impl Database {
         let mut state = Page::new(&self.phrases, charset);
         state.push(&self.phrases, page);
         self.score_of(state, now)
+    }
+
+    /// The other lines for the phrase of one line, which is named as [`crate::phrases::Term::rule`] does. Only where every line is kept.
+    pub fn lines_for_phrase_of(&self, rule: &str) -> Vec<String> {
+        self.phrases.lines_for_phrase_of(rule, &self.lists)
     }
 
     /// What the phrases in a page that has been read come to.
@@ -256,14 +267,17 @@ impl Database {
         let text = address.text();
         let url = [address.scheme.as_bytes(), b"://", &text].concat();
         // squidGuard's expressions see the URL from its host on, e2guardian's with the scheme: an anchor means either.
-        for text in [&text, &url].into_iter().filter(|_| self.patterns.len() > 0) {
-            for pattern in self.patterns.find(text) {
-                let (list, line) = (pattern.list, pattern.line);
-                if !out.iter().any(|known| (known.list, known.line) == (list, line)) {
-                    let pattern = pattern.text.as_bytes().into();
-                    out.push(Match { list, line, closeness: Closeness::Pattern, pattern });
-                }
-            }
+        if self.patterns.len() > 0 {
+            let mut found: Vec<_> =
+                [&text, &url].into_iter().flat_map(|text| self.patterns.find(text)).collect();
+            found.sort_unstable_by_key(|pattern| (pattern.list, pattern.line));
+            found.dedup_by_key(|pattern| (pattern.list, pattern.line));
+            out.extend(found.into_iter().map(|pattern| Match {
+                list: pattern.list,
+                line: pattern.line,
+                closeness: Closeness::Pattern,
+                pattern: pattern.text.as_bytes().into(),
+            }));
         }
         if self.filters.len() > 0 {
             // Filters see the slash behind a host that is all there is.

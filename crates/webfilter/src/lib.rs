@@ -21,14 +21,20 @@
 //! Beside them plain lists of domains, hosts files, Adblock filters and the category trees of UT1 and Shalla, all of which
 //! ban. What filters except is excepted from filters alone. A category whose file `usage` says `white` and not `black` is grey.
 //!
+//! Of lines that say the same a database keeps a few, unless it is to keep every one ([`Kept`]): `lockgate url` asks such a one.
+//!
 //! Names are kept as hashes under a key that the caller draws: a name that is not listed is taken for one that is once in
 //! 2⁶⁴ / names look-ups, and nobody who has not the key can look for such a name (see `table`).
 
 mod address;
 mod asking;
 mod compiler;
+mod content_type;
+#[cfg(test)]
+mod cut_tests;
 mod database;
 mod decision;
+mod earlier;
 mod filters;
 mod grouped;
 mod hash;
@@ -49,7 +55,8 @@ mod scanner_tests;
 mod table;
 
 pub use address::Address;
-pub use compiler::{Include, Sources};
+pub use compiler::{Compiled, Include, Kept, Sources};
+pub use content_type::ContentType;
 pub use database::{Database, Files};
 pub use decision::{Decision, Listing, Outcome};
 pub use grouped::Grouped;

@@ -1,6 +1,6 @@
 //! All that lists look at of a request: [`Request`]. Rule: what is too long is cut, and nothing is looked at twice.
 
-use crate::address::{Address, HOST_BYTES_MAX, URI_BYTES_MAX, host_of};
+use crate::address::{Address, URI_BYTES_MAX, host_of_bytes};
 use std::net::IpAddr;
 
 /// How much of a header's lines is looked at.
@@ -29,10 +29,9 @@ pub struct Request {
 impl Request {
     /// From what a proxy knows: the host, and the path with its query, in any spelling.
     pub fn new(scheme: &'static str, host: &[u8], uri: &[u8]) -> Self {
-        let host_bytes = host.get(..HOST_BYTES_MAX).unwrap_or(host);
         let uri = uri.get(..URI_BYTES_MAX).unwrap_or(uri);
         let mut url = b"http://".to_vec();
-        url.extend_from_slice(host_of(&String::from_utf8_lossy(host_bytes)).as_bytes());
+        url.extend_from_slice(host_of_bytes(host).as_bytes());
         url.extend_from_slice(uri);
         Self::at(Address::new(scheme, host, uri), url)
     }

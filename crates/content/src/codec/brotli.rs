@@ -152,7 +152,8 @@ impl Undo for Brotli {
             &mut made_in_all,
             state,
         );
-        self.owes = matches!(result, BrotliResult::NeedsMoreOutput);
+        // The library asks for input, too, when what it decoded has no room: where none follows, the rest must still come.
+        self.owes = matches!(result, BrotliResult::NeedsMoreOutput) || output_left == 0;
         let account = self.memory.settle();
         self.worked_nanos = account.bytes * MEMORY_NANOS_PER_KIB / 1024;
         let reason = match (account.refused, result, self.course) {

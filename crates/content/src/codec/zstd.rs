@@ -2,14 +2,15 @@
 //! there, and it makes no more than a block may.
 //!
 //! Frames stand one behind the other; skippable ones are skipped. Dictionaries are not known, and windows go up to the
-//! 8 MiB that every reader of the content coding has. A frame's check sum is its reader's to verify: nothing is decoded
-//! otherwise for it.
+//! 8 MiB that every reader of the content coding has. Behind a frame whose check sum is wrong nothing more is read, as with
+//! everybody else who reads them.
 
 mod bits;
 mod fse;
 mod huffman;
 mod literals;
 mod sequences;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -21,6 +22,7 @@ use huffman::Code;
 use lockgate_model::{Grant, Pool, Reason};
 use sequences::Tables;
 use std::sync::Arc;
+use sum::Sum;
 use window::Window;
 
 /// The largest window (RFC 9659 section 3).
@@ -50,7 +52,8 @@ pub struct Zstd {
     /// What the frame says that it makes, and has made so far.
     declared: Option<u64>,
     made: u64,
-    has_sum: bool,
+    /// Of what the frame has made, where it says a check sum.
+    sum: Option<Sum>,
     code: Option<Code>,
     tables: Tables,
     literals: Vec<u8>,
@@ -97,7 +100,7 @@ impl Zstd {
             frames: 0,
             declared: None,
             made: 0,
-            has_sum: false,
+            sum: None,
             code: None,
             tables: Tables::new(),
             literals: Vec::new(),
@@ -162,11 +165,14 @@ impl Zstd {
             Expect::BlockHead => block_of(word)?,
             Expect::Block { kind, bytes, is_last } => {
                 self.block(kind, bytes, &piece)?;
-                match (is_last, self.has_sum) {
+                match (is_last, &self.sum) {
                     (false, _) => Expect::BlockHead,
-                    (true, true) => Expect::Sum,
-                    (true, false) => self.end_frame()?,
+                    (true, Some(_)) => Expect::Sum,
+                    (true, None) => self.end_frame()?,
                 }
+            }
+            Expect::Sum if self.sum.as_ref().is_some_and(|sum| sum.value() != word) => {
+                return Err(Reason::Damaged);
             }
             Expect::Sum => self.end_frame()?,
             Expect::Skip(_) => {
@@ -207,7 +213,7 @@ impl Zstd {
         }
         self.window.begin(usize::try_from(window_bytes).unwrap_or(usize::MAX));
         (self.code, self.tables, self.made) = (None, Tables::new(), 0);
-        self.has_sum = descriptor & 4 != 0;
+        self.sum = (descriptor & 4 != 0).then(Sum::new);
         Ok(Expect::BlockHead)
     }
 
@@ -230,6 +236,9 @@ impl Zstd {
         }
         let made = self.window.block_bytes() as u64;
         self.made += made;
+        if let Some(sum) = &mut self.sum {
+            sum.update(self.window.block());
+        }
         self.worked_nanos += BLOCK_NANOS + made * BYTE_NANOS + sequences as u64 * SEQUENCE_NANOS;
         Ok(())
     }

@@ -2,11 +2,13 @@
 //! Rule: a draft begins with every default.
 
 use crate::config::value::{Value, Wrong};
-use lockgate_inspect::{Ban, Group, NamePattern};
+use lockgate_inspect::{Ban, Bans, Group, NamePattern};
 use lockgate_model::{Class, FileType, Limits, Verdict};
 use lockgate_relay::settings::{Certificate, DEFAULT_SMTP_ADDRESS, Listener, NextHop, Settings, Speaks};
 use lockgate_webfilter::Files;
+use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Everything but listeners and policy.
 #[derive(Clone, Debug)]
@@ -41,7 +43,7 @@ pub struct GroupLists {
 }
 
 /// Where signatures or lists come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The demonstration signatures or lists within the program.
     Demonstration,
@@ -152,9 +154,35 @@ pub struct GroupDraft {
     pub lists: Option<Vec<Source>>,
     /// How many points a page may have for it.
     pub points_max: Option<i32>,
-    /// Bans without an action of their own take that of their class, which may stand further down in the file.
-    names: Vec<(NamePattern, Option<Verdict>)>,
-    types: Vec<(FileType, Option<Verdict>)>,
+    names: Rc<BanDraft<NamePattern>>,
+    types: Rc<BanDraft<FileType>>,
+}
+
+/// Bans on their way: those without an action of their own take that of their class, which may stand further down in the
+/// file. Groups that begin with the same ones share them, and what becomes of them: thousands of groups with thousands of
+/// bans are no more than both in a row.
+#[derive(Debug)]
+struct BanDraft<T> {
+    bans: Vec<(T, Option<Verdict>)>,
+    /// By the action of their class.
+    finished: [OnceCell<Bans<T>>; Verdict::ALL.len()],
+}
+
+impl<T> Default for BanDraft<T> {
+    fn default() -> Self {
+        Self { bans: Vec::new(), finished: Default::default() }
+    }
+}
+
+impl<T: Clone> BanDraft<T> {
+    fn with_actions(&self, otherwise: Verdict) -> Bans<T> {
+        let ban = |(what, own): &(T, Option<Verdict>)| Ban {
+            what: what.clone(),
+            verdict: own.unwrap_or(otherwise),
+        };
+        let finish = || self.bans.iter().map(ban).collect();
+        self.finished[otherwise as usize].get_or_init(finish).clone()
+    }
 }
 
 impl Default for GroupDraft {
@@ -164,8 +192,8 @@ impl Default for GroupDraft {
             quarantine: None,
             lists: None,
             points_max: None,
-            names: Vec::new(),
-            types: Vec::new(),
+            names: Rc::default(),
+            types: Rc::default(),
         }
     }
 }
@@ -173,18 +201,19 @@ impl Default for GroupDraft {
 impl GroupDraft {
     /// Reads `banned_names`.
     pub fn ban_names(&mut self, value: Value<'_>) -> Result<(), Wrong> {
-        self.names = bans(value, |name| Ok(NamePattern::new(name)))?;
+        self.names = Rc::new(bans(value, |name| Ok(NamePattern::new(name)))?);
         Ok(())
     }
 
     /// Reads `banned_types`.
     pub fn ban_types(&mut self, value: Value<'_>) -> Result<(), Wrong> {
-        self.types = bans(value, |name| {
+        let types = bans(value, |name| {
             FileType::from_name(name).ok_or_else(|| {
                 let known: Vec<_> = FileType::ALL.iter().map(|known| known.name()).collect();
                 format!("{name:?} is no type: write one of {}", known.join(", "))
             })
-        })?;
+        });
+        self.types = Rc::new(types?);
         Ok(())
     }
 
@@ -197,30 +226,23 @@ impl GroupDraft {
 
     /// The group, its bans with their actions.
     pub fn finish(&self) -> Group {
-        fn with_actions<T: Clone>(bans: &[(T, Option<Verdict>)], otherwise: Verdict) -> Vec<Ban<T>> {
-            let ban = |(what, own): &(T, Option<Verdict>)| Ban {
-                what: what.clone(),
-                verdict: own.unwrap_or(otherwise),
-            };
-            bans.iter().map(ban).collect()
-        }
         let mut group = self.group.clone();
-        group.banned_names = with_actions(&self.names, group.on_finding(Class::BannedName));
-        group.banned_types = with_actions(&self.types, group.on_finding(Class::BannedType));
+        group.banned_names = self.names.with_actions(group.on_finding(Class::BannedName));
+        group.banned_types = self.types.with_actions(group.on_finding(Class::BannedType));
         group
     }
 }
 
 /// A list of what is banned, or a table that gives each an action of its own.
-fn bans<T>(
-    value: Value<'_>,
-    read: impl Fn(&str) -> Result<T, Wrong>,
-) -> Result<Vec<(T, Option<Verdict>)>, Wrong> {
+fn bans<T>(value: Value<'_>, read: impl Fn(&str) -> Result<T, Wrong>) -> Result<BanDraft<T>, Wrong> {
+    let finished = Default::default();
     let Some(table) = value.toml.get_ref().as_table() else {
-        return value.list(|item| Ok((read(&item.name()?)?, None)));
+        let bans = value.list(|item| Ok((read(&item.name()?)?, None)))?;
+        return Ok(BanDraft { bans, finished });
     };
     let own = |(what, toml): (&toml::Spanned<std::borrow::Cow<'_, str>>, _)| {
         Ok((read(what.get_ref())?, Some(Value { toml, base: value.base }.verdict()?)))
     };
-    table.iter().map(own).collect()
+    let bans = table.iter().map(own).collect::<Result<_, Wrong>>()?;
+    Ok(BanDraft { bans, finished })
 }

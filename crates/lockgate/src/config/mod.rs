@@ -121,6 +121,7 @@ struct Reading<'a> {
     http_number: usize,
     policy: GroupDraft,
     groups: Vec<(Group, Range<usize>)>,
+    group_names: HashSet<String>,
     group_lists: Vec<GroupLists>,
 }
 
@@ -138,6 +139,7 @@ impl<'a> Reading<'a> {
             http_number: 0,
             policy: GroupDraft::default(),
             groups: Vec::new(),
+            group_names: HashSet::new(),
             group_lists: Vec::new(),
         }
     }
@@ -276,7 +278,7 @@ impl<'a> Reading<'a> {
         } else if name == Group::DEFAULT_NAME {
             let message = "policy.group: \"default\" is the name of [policy] itself: choose another";
             self.problems.add(span.clone(), message);
-        } else if self.groups.iter().any(|(other, _)| other.name == name) {
+        } else if !self.group_names.insert(name.clone()) {
             self.problems.add(
                 span.clone(),
                 format!("policy.group: another group is called {name:?}: choose another name"),

@@ -183,6 +183,33 @@ fn a_whole_file() {
 }
 
 #[test]
+fn thousands_of_bans_are_one_list_for_thousands_of_groups() {
+    let names: String = (0..8000).map(|number| format!("\"*.x{number}\", ")).collect();
+    // All but a few take what [policy] bans, by two actions.
+    let group = |number: usize| match number % 100 {
+        0 => format!("[[policy.group]]\nname = \"g{number}\"\nbanned_names = [\"own\"]\n"),
+        1..50 => format!("[[policy.group]]\nname = \"g{number}\"\nfindings.banned_name = \"tag\"\n"),
+        _ => format!("[[policy.group]]\nname = \"g{number}\"\n"),
+    };
+    let groups: String = (0..1900).map(group).collect();
+    let config = parse(&format!("[policy]\nbanned_names = [{names}]\n{groups}")).unwrap();
+    let [_, tagged, .., rejected, _] = config.policy.groups() else { panic!("many groups") };
+    for (group, number) in config.policy.groups().iter().zip(0..) {
+        let (bans, expected) = match number % 100 {
+            0 if number < 1900 => (&group.banned_names, 1),
+            1..50 => (&tagged.banned_names, 8000),
+            _ => (&rejected.banned_names, 8000),
+        };
+        assert_eq!(group.banned_names.len(), expected);
+        assert!(group.banned_names.are_shared_with(bans), "{}", group.name);
+    }
+    assert_eq!(
+        (tagged.banned_names[0].verdict, rejected.banned_names[7999].verdict),
+        (Verdict::Tag, Verdict::Reject)
+    );
+}
+
+#[test]
 fn errors_name_the_place_and_what_to_do() {
     let hop = "[[listen]]\nnext_hop = \"h:25\"\n";
     for (text, place, words) in [

@@ -2,6 +2,7 @@
 //!
 //! `logformat squid %ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt`, which programs that read Squid's logs know.
 
+use super::record::{CUT, URL_BYTES_MAX};
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -57,8 +58,6 @@ pub struct Visit<'a> {
     pub content_type: Option<&'a str>,
 }
 
-/// The longest URL that is written in whole, in bytes.
-const URL_BYTES_MAX: usize = 8192;
 /// The longest of the other words.
 const WORD_BYTES_MAX: usize = 256;
 
@@ -98,13 +97,15 @@ impl Visit<'_> {
 }
 
 /// A word and the space behind it; `-` where there is none. Whatever could end a word or a line, or is no visible character
-/// of ASCII, is percent-encoded; a percent sign is left alone, since addresses have them.
+/// of ASCII, is percent-encoded; a percent sign is left alone, since addresses have them. What is too long is cut, and has a mark there.
 fn word(text: &str, bytes_max: usize, out: &mut String) {
     if text.is_empty() {
         out.push_str("- ");
         return;
     }
-    for byte in text.bytes().take(bytes_max) {
+    let mut mark = [0; 4];
+    let mark = CUT.encode_utf8(&mut mark).bytes().filter(|_| text.len() > bytes_max);
+    for byte in text.bytes().take(bytes_max).chain(mark) {
         match byte {
             b'!'..=b'~' if !b"\"<>\\^`{|}".contains(&byte) => out.push(char::from(byte)),
             _ => _ = write!(out, "%{byte:02X}"),

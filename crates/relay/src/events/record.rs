@@ -6,6 +6,7 @@ use crate::events::timestamp;
 use lockgate_inspect::Judgement;
 use lockgate_model::{Class, Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
@@ -113,6 +114,10 @@ pub struct Record<'a> {
     pub released_bytes: u64,
 }
 
+/// The longest URL that is written in whole, in bytes; where one is cut, [`CUT`] stands behind it.
+pub(super) const URL_BYTES_MAX: usize = 8192;
+/// No URL has it.
+pub(super) const CUT: char = '…';
 /// Most lines are no longer.
 const LINE_BYTES: usize = 1 << 10;
 /// Alerts for one transaction; the verdict carries every finding that is kept.
@@ -155,7 +160,7 @@ impl Record<'_> {
         event.object("http", |fields| {
             fields.text("hostname", http.hostname);
             fields.number("http_port", http.port.into());
-            fields.text("url", http.url);
+            fields.text("url", &shortened(http.url));
             fields.text("http_method", http.method);
             fields.text("protocol", http.protocol);
             fields.text_if("http_user_agent", http.user_agent);
@@ -223,6 +228,13 @@ impl Record<'_> {
         }
     }
 
+    /// Whether a proxy's client was asked who it is, as each is that does not say so by itself.
+    fn is_asked_for_a_name(&self) -> bool {
+        const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
+        let status = self.http.and_then(|http| http.status);
+        self.action == Action::Refused && status == Some(PROXY_AUTHENTICATION_REQUIRED)
+    }
+
     /// Whether lists would have said something else.
     fn is_bypassed(&self) -> bool {
         self.http.is_some_and(|http| http.is_bypassed)
@@ -248,7 +260,7 @@ impl Record<'_> {
         let is_peace = judgement.verdict == Verdict::Pass
             && judgement.findings.is_empty()
             && judgement.incomplete.is_empty()
-            && matches!(self.action, Action::Forwarded | Action::Delivered);
+            && (matches!(self.action, Action::Forwarded | Action::Delivered) || self.is_asked_for_a_name());
         if is_peace {
             return None;
         }
@@ -330,6 +342,18 @@ pub fn stats<'f>(now: SystemTime, figures: impl Iterator<Item = &'f (&'f str, u6
         figures.map(|(name, figure)| ((*name).to_owned(), (*figure).into())).collect();
     json!({"timestamp": timestamp::of(now), "event_type": "stats", "stats": {"lockgate": figures}})
         .to_string()
+}
+
+/// A URL, with a mark where it is cut.
+fn shortened(url: &str) -> Cow<'_, str> {
+    if url.len() <= URL_BYTES_MAX {
+        return Cow::Borrowed(url);
+    }
+    let mut end = URL_BYTES_MAX;
+    while !url.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}{CUT}", &url[..end]))
 }
 
 /// Text from outside for a line that people read: no control characters, and no end of line, that could forge another.

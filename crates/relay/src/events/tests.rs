@@ -132,6 +132,22 @@ fn a_verdict_has_suricatas_fields_and_its_evidence() {
 }
 
 #[test]
+fn a_long_url_is_cut_where_it_says_so() {
+    for (url, expected) in [
+        ("/a".repeat(4096), "/a".repeat(4096)),
+        ("/a".repeat(4097), "/a".repeat(4096) + "…"),
+        ("/".to_owned() + &"ä".repeat(4096), "/".to_owned() + &"ä".repeat(4095) + "…"),
+    ] {
+        let http = Http { url: &url, ..Http::default() };
+        with_record(&Judgement::default(), Action::Forwarded, |record| {
+            let lines = Record { http: Some(http), ..*record }.eve(SystemTime::now());
+            let event: Value = serde_json::from_str(&lines[0]).unwrap();
+            assert_eq!(event["http"]["url"], expected);
+        });
+    }
+}
+
+#[test]
 fn people_read_one_line_that_nobody_can_forge() {
     let line = with_record(&infected(), Action::Refused, |record| record.log().unwrap());
     assert!(!line.contains(['\r', '\n']), "{line}");

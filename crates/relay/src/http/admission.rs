@@ -6,15 +6,16 @@ use super::bypass::{self, Invalid};
 use super::connect;
 use super::downstream::Downstream;
 use super::exchange::Exchange;
-use super::page::Page;
+use super::page::{About, Page};
 use super::session::{Over, Session};
 use crate::events::access::Ending;
 use crate::events::record::plain;
-use lockgate_inspect::Group;
+use crate::events::{Action, Record};
+use lockgate_inspect::{Group, Judgement};
 use lockgate_model::{Class, TransactionId, Verdict};
 use lockgate_proto::http::Framing;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Who a request is from.
 #[derive(Clone, Debug)]
@@ -36,6 +37,16 @@ pub enum Passage {
     Bypassed,
 }
 
+/// Somebody who is not served, and what he is told.
+pub struct Turned {
+    /// What is said in place of a response.
+    page: Page,
+    /// What that is, for events.
+    action: Action,
+    /// Who he is, as far as that is known.
+    guest: Guest,
+}
+
 /// Serves one request.
 pub async fn serve(
     session: &Session,
@@ -43,7 +54,7 @@ pub async fn serve(
     asked: Asked,
     framing: Framing,
 ) -> Result<(), Over> {
-    let page = match admit(session, &asked).await {
+    let turned = match admit(session, &asked).await {
         Ok(guest) if asked.method == Method::Connect => {
             return match client {
                 Downstream::Http1(client) => connect::serve(session, &mut client.stream, asked, guest).await,
@@ -52,7 +63,7 @@ pub async fn serve(
             };
         }
         Ok(guest) => return Exchange::new(session, guest, client, asked, framing).run().await,
-        Err(page) => page,
+        Err(turned) => turned,
     };
     // A request whose end has not come would be taken for the next one.
     let closes = asked.wants_close || session.is_draining() || framing != Framing::None;
@@ -60,42 +71,81 @@ pub async fn serve(
     let _ = client.step(&[]);
     let mut about = session.about(Some(&asked), TransactionId(session.shared.next_id()));
     about.closes = closes;
-    let written = client.say_page(&page, &about);
-    let bytes = page.response(&about).1.len() as u64;
-    session.visit(&asked, None, &page.visit(bytes, Ending::Denied));
+    let written = client.say_page(&turned.page, &about);
+    turned.note(session, &asked, &about);
     written.map_err(|_| Over::Client)?;
     if closes { Err(Over::Said) } else { Ok(()) }
 }
 
+impl Turned {
+    /// An event, as of any request, and a line of the access log.
+    fn note(&self, session: &Session, asked: &Asked, about: &About) {
+        let Self { page, action, guest } = self;
+        session.shared.events.load().verdict(&Record {
+            flow: &session.flow(),
+            about: &session.transaction(about.id, &guest.group),
+            mail: Default::default(),
+            http: Some(asked.noted(guest, Some(page.status()), None)),
+            judgement: &Judgement::default(),
+            action: *action,
+            reply: &format!("{} {}", page.status(), page.why()),
+            wire_bytes: 0,
+            released_bytes: 0,
+        });
+        let bytes = page.response(about).1.len() as u64;
+        session.visit(asked, Some(guest), &page.visit(bytes, Ending::Denied));
+    }
+}
+
 /// Who it is; or what is said in place of serving him.
-pub async fn admit(session: &Session, asked: &Asked) -> Result<Guest, Page> {
+pub async fn admit(session: &Session, asked: &Asked) -> Result<Guest, Turned> {
     let user = match session.settled() {
         Some(user) => user,
-        None => prove(session, asked).await?,
+        None => match prove(session, asked).await {
+            Ok(user) => user,
+            Err(page) => {
+                let guest = Guest { user: None, group: session.group_for(None), passage: Passage::Judged };
+                return Err(Turned { page, action: Action::Refused, guest });
+            }
+        },
     };
     let group = session.group_for(user.as_deref());
-    let Some(time) = group.bypass else { return Ok(Guest { user, group, passage: Passage::Judged }) };
+    let guest = Guest { user, group, passage: Passage::Judged };
+    match guest.group.bypass {
+        Some(time) => past_the_page(session, asked, guest, time),
+        None => Ok(guest),
+    }
+}
+
+/// Where a group's pages have a link: whether it is followed now, or was a short time ago.
+fn past_the_page(session: &Session, asked: &Asked, guest: Guest, time: Duration) -> Result<Guest, Turned> {
     let (bypasses, now) = (&session.shared.bypasses, SystemTime::now());
-    let way = bypass::Way { client: session.client.client.ip(), user: user.as_deref(), host: &asked.host };
+    let client = session.client.client.ip();
+    let way = bypass::Way { client, user: guest.user.as_deref(), host: &asked.host };
     if asked.uri().starts_with(bypass::PATH) {
-        let to = bypasses.open(way, asked.uri(), time, now).map_err(|invalid| {
-            Page::link_over(match invalid {
-                Invalid::Forged => "the link is none of the gateway's, or was made for somebody else",
-                Invalid::Expired => "the link is too old",
-            })
-        })?;
-        let (host, client) = (plain(&asked.host), way.client.to_canonical());
-        let who = way.user.map(|user| format!(" ({})", plain(user))).unwrap_or_default();
-        let details = format!("{host} for {client}{who} for {} s, group {}", time.as_secs(), group.name);
-        session.shared.events.load().notice("bypass opened", &details);
-        return Err(Page::go_on(format!("{}{to}", asked.site())));
+        let (page, action) = match bypasses.open(way, asked.uri(), time, now) {
+            Ok(to) => {
+                let (host, client) = (plain(&asked.host), way.client.to_canonical());
+                let who = way.user.map(|user| format!(" ({})", plain(user))).unwrap_or_default();
+                let (seconds, group) = (time.as_secs(), &guest.group.name);
+                let details = format!("{host} for {client}{who} for {seconds} s, group {group}");
+                session.shared.events.load().notice("bypass opened", &details);
+                (Page::go_on(format!("{}{to}", asked.site())), Action::Replaced)
+            }
+            Err(Invalid::Forged) => {
+                let why = "the link is none of the gateway's, or was made for somebody else";
+                (Page::link_over(why), Action::Refused)
+            }
+            Err(Invalid::Expired) => (Page::link_over("the link is too old"), Action::Refused),
+        };
+        return Err(Turned { page, action, guest });
     }
     if !bypasses.is_open(way, now) {
-        return Ok(Guest { user, group, passage: Passage::Judged });
+        return Ok(guest);
     }
-    let mut lenient = Group::clone(&group);
+    let mut lenient = Group::clone(&guest.group);
     lenient.set_finding(Class::Web, Verdict::Pass);
-    Ok(Guest { user, group: Arc::new(lenient), passage: Passage::Bypassed })
+    Ok(Guest { group: Arc::new(lenient), passage: Passage::Bypassed, ..guest })
 }
 
 /// Asks for a name and password where the listener has users.

@@ -90,6 +90,11 @@ impl<'s> Asking<'s> {
         Self { session, asked, guest, about, inspection }
     }
 
+    fn wish(&self) -> Wish<'_> {
+        let Self { asked, inspection, .. } = self;
+        Wish { host: &asked.host, port: asked.port, goal: asked.goal(), inspection }
+    }
+
     /// To the host that was asked for, unless the lists name another one.
     async fn dial(&self) -> Result<Origin, Page> {
         let goal = self.asked.goal();
@@ -114,7 +119,7 @@ impl<'s> Asking<'s> {
         opening: Opening,
         interception: &Arc<Interception>,
     ) -> Result<(), Over> {
-        let wish = Wish { host: &self.asked.host, port: self.asked.port, inspection: &self.inspection };
+        let wish = self.wish();
         match intercept::serve(self.session, client, &opening, &wish, interception).await? {
             Course::Within => Err(Over::Secured),
             Course::Unseen(why) => self.pass(client, opening, &why).await,
@@ -204,8 +209,7 @@ impl<'s> Asking<'s> {
                 session.note_tls(name, asked.port, Passage::Unseen, why);
             }
             Said::Unreadable(refusal) => {
-                let wish = Wish { host: &asked.host, port: asked.port, inspection: &self.inspection };
-                intercept::unreadable(session, client, &wish, *refusal);
+                intercept::unreadable(session, client, &self.wish(), *refusal);
                 return Err(Over::Said);
             }
             Said::Other | Said::Nothing => {}

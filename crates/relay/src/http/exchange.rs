@@ -35,7 +35,19 @@ use tokio::time::{Instant, sleep_until, timeout};
 use upgrade::Upgrade;
 
 /// Bytes that may wait for one side before the other is not read any more.
-const PENDING_BYTES_MAX: usize = 64 << 10;
+const PENDING_BYTES_MAX: usize = 32 << 10;
+/// Bytes that are read at once while none wait for the other side: most pages come in one read.
+const READ_BYTES_MAX: usize = 48 << 10;
+/// … and while some do.
+const READ_BYTES_MIN: usize = 8 << 10;
+
+/// Reads in a row before others run: where server and client both keep up, an exchange would never wait by itself.
+const TURNS_MAX: u32 = 4;
+
+/// How much is to be read while so much waits for the other side.
+fn read_bytes(pending_bytes: usize) -> usize {
+    READ_BYTES_MAX.saturating_sub(pending_bytes).max(READ_BYTES_MIN)
+}
 
 /// One request and its response.
 pub struct Exchange<'s> {
@@ -170,6 +182,7 @@ impl<'s> Exchange<'s> {
         }
         // A request without content ends without a further byte.
         self.take_in(&mut &[][..])?;
+        let mut turns = 0;
         loop {
             self.work_off().await?;
             if self.is_through() {
@@ -187,6 +200,10 @@ impl<'s> Exchange<'s> {
             let from_client = self.read_client()?;
             if from_origin || from_client {
                 self.last_progress = Instant::now();
+                turns += 1;
+                if turns % TURNS_MAX == 0 {
+                    tokio::task::yield_now().await;
+                }
                 continue;
             }
             self.wait().await?;
@@ -247,7 +264,8 @@ impl<'s> Exchange<'s> {
 
     /// Waits until there is something to read or to send, or until time is up.
     async fn wait(&mut self) -> Result<(), Fault> {
-        let (client_reading, origin_reading) = (self.client_reading(), self.origin_reading());
+        // Sent first: what is then read, and who is waited for, depends on what could not be sent. Else a side that has
+        // taken all of it meanwhile would be waited for without anything to take.
         self.client.try_flush().map_err(client_gone)?;
         let pending_to_client = self.client.pending_bytes();
         let (mut pending_to_origin, mut is_used) = (0, false);
@@ -256,6 +274,7 @@ impl<'s> Exchange<'s> {
             origin.try_flush().map_err(|e| origin_fault(is_used, &e))?;
             pending_to_origin = origin.pending_bytes();
         }
+        let (client_reading, origin_reading) = (self.client_reading(), self.origin_reading());
         let (patience, fault) = self.patience(pending_to_client, pending_to_origin);
         let tail_due = self.tail_due();
         let (client, origin) = (&mut self.client, &mut self.origin);

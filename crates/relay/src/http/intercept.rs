@@ -1,6 +1,7 @@
 //! TLS that comes, by CONNECT or from a client that knows of no proxy: [`serve`]. Rule: who is asked for is judged before
 //! anything goes there, and who is told what by whom is never different from what was judged.
 
+use super::asked::Goal;
 use super::opening::{Opening, Said};
 use super::page::{Page, Way};
 use super::session::{Over, Session, client_gone};
@@ -27,6 +28,8 @@ pub struct Wish<'a> {
     pub host: &'a str,
     /// The port.
     pub port: u16,
+    /// Where lists lead who wants to go there: the server there must prove that it is the host all the same.
+    pub goal: Goal<'a>,
     /// What was found of it.
     pub inspection: &'a Inspection,
 }
@@ -60,7 +63,7 @@ pub async fn serve(
     };
     let host = hello.server_name.clone().unwrap_or_else(|| wish.host.to_owned());
     let mut site = Site {
-        dialled: wish.host.to_owned(),
+        dialled: (wish.goal.host.to_owned(), wish.goal.port),
         port: wish.port,
         host,
         alpn,

@@ -82,10 +82,10 @@ impl Origin {
         })
     }
 
-    /// By TLS it has proved to be this host, by whatever name or address it was connected to.
-    pub fn stands_for(&mut self, host: &str) {
-        self.scheme = Scheme::Https;
-        host.clone_into(&mut self.host);
+    /// By TLS it has to prove that it is this host, by whatever name or address and port it was connected to.
+    pub fn stands_for(&mut self, goal: &Goal<'_>) {
+        (self.scheme, self.port) = (goal.scheme, goal.port);
+        goal.host.clone_into(&mut self.host);
     }
 
     /// Whether it is a proxy behind this one that answers.

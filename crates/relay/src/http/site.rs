@@ -20,8 +20,8 @@ pub struct Site {
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Where the connection is made to: the host itself, unless the client has named an address.
-    pub dialled: String,
+    /// Where the connection is made to: the host itself, unless the client has named an address, or lists another host.
+    pub dialled: (String, u16),
     /// The protocols that client and gateway have in common, the client's order.
     pub alpn: Vec<Vec<u8>>,
     /// What it is intercepted with.
@@ -40,9 +40,10 @@ impl Site {
     pub async fn dial(&self, session: &Session, goal: &Goal<'_>) -> Result<Origin, Page> {
         // Lists may lead on to another host than the client's.
         let is_own = (goal.host, goal.port) == (self.host.as_str(), self.port);
-        let dialled = if is_own { &self.dialled } else { goal.host };
-        let mut origin = Origin::dial_tunnel(session, dialled, goal.port).await?;
-        origin.stands_for(goal.host);
+        let (host, port) =
+            if is_own { (self.dialled.0.as_str(), self.dialled.1) } else { (goal.host, goal.port) };
+        let mut origin = Origin::dial_tunnel(session, host, port).await?;
+        origin.stands_for(goal);
         let config = self.interception.towards_server(self.alpn.clone());
         let name = server_name(goal.host)
             .map_err(|_| Page::bad_request(400, format!("{:?} is no name for TLS", goal.host)))?;

@@ -25,6 +25,8 @@ pub const KEY_FILE: &str = "key.pem";
 
 /// How long an authority that is made here is valid: clients must install the next one by hand.
 const VALID_FOR: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+/// How long before its end it is time to make another one.
+const WARNED_BEFORE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// By how much clocks of clients may be behind.
 pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
@@ -63,6 +65,24 @@ pub struct About {
 }
 
 impl About {
+    /// How long it is still valid.
+    pub fn valid_for(&self, now: SystemTime) -> Duration {
+        Duration::from_secs(self.not_after).saturating_sub(since_1970(now))
+    }
+
+    /// That its end is near, if it is.
+    pub fn warning(&self, now: SystemTime) -> Option<String> {
+        let left = self.valid_for(now);
+        let days = left.as_secs() / (24 * 60 * 60);
+        (left < WARNED_BEFORE).then(|| {
+            let path = self.path.display();
+            format!(
+                "{path} is valid for {days} more days: then no client accepts what it signs; \
+                 make another one in time, which clients must trust before it is used"
+            )
+        })
+    }
+
     /// The certificate as PEM.
     pub fn pem(&self) -> String {
         const LINE: usize = 64;
@@ -248,6 +268,13 @@ mod tests {
         let found = Authority::open(&scratch.settings(), "elsewhere.example").unwrap();
         assert_eq!((found.birth, &found.about), (Birth::Loaded, &made.about));
         assert_eq!(found.about.fingerprint().len(), 95);
+        let days_before = |days: u64| {
+            UNIX_EPOCH + Duration::from_secs(found.about.not_after) - Duration::from_secs(days * 24 * 60 * 60)
+        };
+        assert_eq!(found.about.warning(SystemTime::now()), None);
+        assert_eq!(found.about.warning(days_before(30)), None);
+        assert!(found.about.warning(days_before(29)).unwrap().contains("for 29 more days"));
+        assert_eq!(found.about.valid_for(days_before(0) + CLOCK_SKEW), Duration::ZERO);
         let exported = fs::read_to_string(scratch.0.join(CERTIFICATE_FILE)).unwrap();
         assert_eq!(found.about.pem(), exported, "what is exported is what is there");
         // A start that was cut off behind the key goes on with it.

@@ -6,11 +6,13 @@ use super::ruleset::{Phrase, Weight};
 use super::score::{Combination, Effect, Part, Rule, Rules};
 use super::search::{In, Pattern, Search};
 use super::{Phrases, Settings};
+use crate::compiler::Kept;
 use crate::ruleset::Kind;
 use crate::ruleset::kind::{Content, Rank};
 use crate::table::ListId;
 use encoding_rs::Encoding;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What the phrases of a list do that have no weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +81,7 @@ struct Draft {
 }
 
 struct DraftPart {
-    written: Box<str>,
+    written: Arc<str>,
     /// The spellings by which it is found.
     patterns: Vec<(Vec<u8>, In)>,
 }
@@ -130,25 +132,47 @@ impl Drafts {
         Some(number)
     }
 
-    /// The phrases, where the limit is known.
-    pub fn compile(self, settings: Settings) -> Phrases {
-        let mut rules = Rules::default();
-        let mut patterns = Vec::new();
+    /// The phrases, but for what depends on the limit.
+    pub fn compile(self, settings: Settings, kept: Kept) -> Compiled {
+        let (mut written, mut patterns) = (Vec::new(), Vec::new());
         for (part, number) in self.parts.into_iter().zip(0_u32..) {
             let spelled =
                 part.patterns.into_iter().map(|(bytes, readings)| Pattern { bytes, part: number, readings });
             patterns.extend(spelled);
-            rules.parts.push(Part { written: part.written, alone: None, combinations: Vec::new() });
+            written.push(part.written);
         }
-        for draft in self.phrases {
-            let effect = match (draft.weight.points(settings.points_max), draft.bare) {
+        Compiled { settings, kept, search: Arc::new(Search::new(patterns)), written, phrases: self.phrases }
+    }
+}
+
+/// Phrases for any limit.
+pub(crate) struct Compiled {
+    settings: Settings,
+    kept: Kept,
+    search: Arc<Search>,
+    /// The parts.
+    written: Vec<Arc<str>>,
+    phrases: Vec<Draft>,
+}
+
+impl Compiled {
+    /// The phrases, where the limit is known.
+    pub fn with_limit(&self, points_max: i32) -> Phrases {
+        let mut rules = Rules::default();
+        let part =
+            |written: &Arc<str>| Part { written: Arc::clone(written), alone: None, combinations: Vec::new() };
+        rules.parts.extend(self.written.iter().map(part));
+        for draft in &self.phrases {
+            let effect = match (draft.weight.points(points_max), draft.bare) {
                 (Some(points), _) => Effect::Points(points),
                 (None, Bare::Banned) => Effect::Banned,
                 (None, Bare::Exception) => Effect::Exception,
             };
-            rules.add(draft.parts, Rule { effect, list: draft.list, line: draft.line });
+            let outdone = rules.add(&draft.parts, Rule { effect, list: draft.list, line: draft.line });
+            rules.outdone.extend(outdone.filter(|_| self.kept == Kept::Every));
         }
-        Phrases { settings, search: Search::new(patterns), rules }
+        let settings = Settings { points_max, ..self.settings };
+        Phrases { settings, kept: self.kept, search: Arc::clone(&self.search), rules }
     }
 }
 
@@ -162,12 +186,13 @@ impl DraftPart {
 }
 
 impl Rules {
-    fn add(&mut self, parts: Vec<u32>, rule: Rule) {
-        if let [part] = parts[..] {
-            if let Some(part) = self.parts.get_mut(part as usize) {
-                part.alone = Some(part.alone.map_or(rule, |known| weightier(known, rule)));
-            }
-            return;
+    /// Adds a line. Answers with the phrase and the line that decides nothing now, since another one is weightier.
+    fn add(&mut self, parts: &[u32], rule: Rule) -> Option<(u32, Rule)> {
+        if let [number] = *parts {
+            let part = self.parts.get_mut(number as usize)?;
+            let (first, second) = part.alone.map_or((rule, None), |known| by_weight(known, rule));
+            part.alone = Some(first);
+            return second.map(|second| (number, second));
         }
         let number = u32::try_from(self.combinations.len()).unwrap_or(u32::MAX);
         // It is asked for where its longest part is found, which is not often.
@@ -177,17 +202,18 @@ impl Rules {
             part.combinations.push(number);
         }
         self.combinations.push(Combination { parts: parts.into(), rule });
+        None
     }
 }
 
-/// Of two lines for one phrase: exceptions, then bans, then more points.
-fn weightier(known: Rule, other: Rule) -> Rule {
+/// Two lines for one phrase, the one that holds first: exceptions, then bans, then more points.
+fn by_weight(known: Rule, other: Rule) -> (Rule, Option<Rule>) {
     let weight = |rule: Rule| match rule.effect {
         Effect::Exception => (2, 0),
         Effect::Banned => (1, 0),
         Effect::Points(points) => (0, points),
     };
-    if weight(other) > weight(known) { other } else { known }
+    if weight(other) > weight(known) { (other, Some(known)) } else { (known, Some(other)) }
 }
 
 /// Whether a character is a space in every reading, without looking like one.

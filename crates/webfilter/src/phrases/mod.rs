@@ -16,13 +16,16 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compiler::{Added, Drafts, PhraseFile};
+pub(crate) use compiler::{Added, Compiled, Drafts, PhraseFile};
 pub(crate) use page::Page;
 pub(crate) use ruleset::{Said, parse};
 pub use score::{Outcome, Score, Term};
 
+use crate::compiler::Kept;
+use crate::database::List;
 use score::Rules;
 use search::Search;
+use std::sync::Arc;
 
 /// How often a phrase counts: e2guardian's `weightedphrasemode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +73,9 @@ impl Default for Settings {
 /// All phrases, ready to be looked for.
 pub(crate) struct Phrases {
     pub settings: Settings,
-    search: Search,
+    kept: Kept,
+    /// The same for every limit.
+    search: Arc<Search>,
     rules: Rules,
 }
 
@@ -83,6 +88,19 @@ impl Phrases {
     /// How many different phrases there are, the parts of combinations among them.
     pub fn len(&self) -> usize {
         self.rules.parts.len()
+    }
+
+    /// The other lines for the phrase that a line lists, as `FILE:LINE`.
+    pub fn lines_for_phrase_of(&self, rule: &str, lists: &[List]) -> Vec<String> {
+        let number = rule.rsplit_once(':').and_then(|(_, line)| line.parse().ok());
+        let name = |rule: &score::Rule| {
+            let list = lists.get(usize::from(rule.list));
+            list.map_or_else(String::new, |list| crate::decision::rule(&list.file, rule.line))
+        };
+        let is_it = |known: &score::Rule| Some(known.line) == number && name(known) == rule;
+        let part = self.rules.lines().find(|(_, known)| is_it(known)).map(|(part, _)| part);
+        let same = self.rules.lines().filter(|(other, known)| Some(*other) == part && !is_it(known));
+        same.map(|(_, known)| name(&known)).collect()
     }
 
     /// Bytes on the heap, about.

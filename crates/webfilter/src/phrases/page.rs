@@ -5,8 +5,10 @@ use super::score::{self, Outcome, Score, Tally, Term};
 use super::search::{In, Open, REACH, Span};
 use super::seen::Seen;
 use super::{Phrases, Readings};
+use crate::compiler::Kept;
 use crate::database::List;
 use crate::table::ListId;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A larger chunk is read in pieces, so that the readings of one stay near and small.
@@ -120,8 +122,46 @@ impl Page {
             score.outcome = tally.outcome;
             (score.terms, score.by) = terms(phrases, lists, reading, &tally, holds);
         }
+        if phrases.kept == Kept::Every {
+            score.also = also(phrases, lists, [&self.text, &self.raw], &score.terms, holds);
+        }
         score
     }
+}
+
+fn term(phrases: &Phrases, lists: &[List], found: &score::Found) -> Option<Term> {
+    let list = lists.get(usize::from(found.rule.list))?;
+    Some(Term {
+        phrase: phrases.rules.words(found.what),
+        points: match found.rule.effect {
+            score::Effect::Points(points) => Some(points),
+            _ => None,
+        },
+        times: found.times,
+        file: Arc::clone(&list.file),
+        line: found.rule.line,
+        category: Arc::clone(&list.category),
+    })
+}
+
+/// Every other line that some reading has.
+fn also(
+    phrases: &Phrases,
+    lists: &[List],
+    readings: [&Reading; 2],
+    told: &[Term],
+    holds: &dyn Fn(ListId) -> bool,
+) -> Vec<Term> {
+    let place = |term: &Term| (Arc::clone(&term.file), term.line);
+    let mut known: HashSet<_> = told.iter().map(place).collect();
+    let mut also = Vec::new();
+    for reading in readings {
+        phrases.rules.each_line(&reading.seen, &mut |found| {
+            let term = term(phrases, lists, &found).filter(|_| holds(found.rule.list));
+            also.extend(term.filter(|term| known.insert(place(term))));
+        });
+    }
+    also
 }
 
 /// The arithmetic of a reading, and which term decides.
@@ -132,20 +172,7 @@ fn terms(
     tally: &Tally,
     holds: &dyn Fn(ListId) -> bool,
 ) -> (Vec<Term>, Option<usize>) {
-    let term = |found: &score::Found| {
-        let list = lists.get(usize::from(found.rule.list))?;
-        Some(Term {
-            phrase: phrases.rules.words(found.what),
-            points: match found.rule.effect {
-                score::Effect::Points(points) => Some(points),
-                _ => None,
-            },
-            times: found.times,
-            file: Arc::clone(&list.file),
-            line: found.rule.line,
-            category: Arc::clone(&list.category),
-        })
-    };
+    let term = |found: &score::Found| term(phrases, lists, found);
     if let Some(by) = &tally.by {
         return (term(by).into_iter().collect(), Some(0));
     }

@@ -26,7 +26,7 @@ pub(super) struct Rule {
 #[derive(Debug)]
 pub(super) struct Part {
     /// As it is written in the list, in UTF-8.
-    pub written: Box<str>,
+    pub written: Arc<str>,
     /// What it does by itself.
     pub alone: Option<Rule>,
     /// The combinations that are asked where it is found.
@@ -45,6 +45,8 @@ pub(super) struct Combination {
 pub(super) struct Rules {
     pub parts: Vec<Part>,
     pub combinations: Vec<Combination>,
+    /// Lines for a phrase that another line says more of: they count nothing, and are kept only where every line is.
+    pub outdone: Vec<(u32, Rule)>,
 }
 
 /// What phrases make of a page.
@@ -110,6 +112,9 @@ pub struct Score {
     pub terms: Vec<Term>,
     /// Which of `terms` decides, where one does.
     pub by: Option<usize>,
+    /// Lines that the page has too, and that count nothing here: of another reading, behind a phrase that decides by itself, or
+    /// outdone by another line for the same phrase. Only where every line is kept.
+    pub also: Vec<Term>,
 }
 
 impl Score {
@@ -194,6 +199,20 @@ impl Rules {
                 }
             }
         }
+    }
+
+    /// Each line that a reading has, those that are outdone behind the others.
+    pub fn each_line(&self, seen: &Seen, found: &mut dyn FnMut(Found)) {
+        self.each(seen, found);
+        for (part, rule) in self.outdone.iter().filter(|(part, _)| seen.has(*part)) {
+            found(Found { what: What::Part(*part), rule: *rule, times: seen.times(*part) });
+        }
+    }
+
+    /// Each line for a phrase by itself, with the phrase.
+    pub fn lines(&self) -> impl Iterator<Item = (u32, Rule)> {
+        let alone = (0..).zip(&self.parts).filter_map(|(number, part)| Some((number, part.alone?)));
+        alone.chain(self.outdone.iter().copied())
     }
 
     /// The words of a phrase.

@@ -182,7 +182,7 @@ fn what_is_never_found_is_passed_over() {
     assert_eq!((count.loaded, count.failed, count.passed_over), (1, 1, 2));
 }
 
-const PIECES: [&[u8]; 22] = [
+const PIECES: [&[u8]; 25] = [
     b"<b>",
     b"</b>",
     b"<",
@@ -205,9 +205,13 @@ const PIECES: [&[u8]; 22] = [
     b"\xa9",
     b"<title>",
     b"<meta ",
+    b"\x1b$BF|K\\",
+    b"\x1b(B",
+    b"f\0o\0o\0",
 ];
 
-const DECLARED: [&[u8]; 2] = [b"", b"<meta charset=gbk>"];
+/// The last two are of charsets in which what a byte means depends on those before it.
+const DECLARED: [&[u8]; 4] = [b"", b"<meta charset=gbk>", b"<meta charset=iso-2022-jp>", b"\xff\xfe"];
 
 fn page() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60).prop_map(|pieces| pieces.concat())

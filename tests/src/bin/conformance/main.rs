@@ -5,6 +5,7 @@ mod http_raw;
 mod web_lines;
 mod web_lists;
 mod web_phrases;
+mod web_rules;
 
 use std::fs;
 use std::path::{Path, PathBuf};

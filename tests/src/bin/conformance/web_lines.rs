@@ -2,9 +2,6 @@
 
 use std::fmt;
 use std::fs;
-use std::process::{Command, Stdio};
-
-use serde_json::Value;
 
 /// A line of a list that is in use.
 pub struct Line {
@@ -167,7 +164,7 @@ fn charset(line: &Line) -> Option<&'static str> {
     known.iter().find(|(name, _)| line.file.contains(name)).map(|(_, charset)| *charset)
 }
 
-fn phrases(line: &[u8]) -> Vec<&[u8]> {
+pub fn phrases(line: &[u8]) -> Vec<&[u8]> {
     let end = line.windows(2).position(|two| two == b"><").map_or(line.len(), |at| at + 1);
     let mut parts = Vec::new();
     let mut rest = &line[..end];
@@ -186,7 +183,7 @@ fn is_punctuation(byte: u8) -> bool {
 }
 
 /// Some text that an expression matches, where that is easily told.
-fn example(expression: &str) -> Option<String> {
+pub fn example(expression: &str) -> Option<String> {
     let chars: Vec<char> = expression.chars().collect();
     let mut at = 0;
     let text = alternatives(&chars, &mut at)?;
@@ -224,7 +221,10 @@ fn sequence(chars: &[char], at: &mut usize) -> Option<String> {
             '[' => {
                 let class: String = chars.get(*at..)?.iter().take_while(|it| **it != ']').collect();
                 *at += class.chars().count() + 1;
-                text.push(class.chars().next().filter(|it| !matches!(it, '^' | '\\' | '['))?);
+                text.push(match class.strip_prefix('^') {
+                    Some(but) => ['x', 'y', '1'].into_iter().find(|it| !but.contains(*it))?,
+                    None => class.chars().find(|it| *it != '\\')?,
+                });
             }
             '(' => {
                 text += &alternatives(chars, at)?;
@@ -235,71 +235,4 @@ fn sequence(chars: &[char], at: &mut usize) -> Option<String> {
         }
     }
     Some(text)
-}
-
-/// Whether another line, by which a probe was decided, has it too: the same one twice, or one of a list that goes before.
-pub fn covers(other: &Line, said: &Value, line: &Line, probe: &Probe) -> bool {
-    let of_line = |line: &Line| place(&line.text());
-    match (kind_of(other), probe) {
-        (Kind::Site | Kind::Url, Probe::Url(url)) => {
-            let ((host, path), (its_host, its_path)) = (of_line(other), place(url));
-            let has_host = its_host == host || its_host.ends_with(&format!(".{host}"));
-            let is_before = said["decision"] != "banned" || kind_of(line) >= Kind::Expression;
-            let is_closer = (path.len(), host.len()) >= (of_line(line).1.len(), of_line(line).0.len());
-            has_host && its_path.starts_with(&path) && (is_before || is_closer)
-        }
-        (Kind::Expression, Probe::Url(url)) => {
-            let (host, path) = place(url);
-            let is_before = said["decision"] != "banned" || kind_of(line) >= Kind::Expression;
-            is_before && matches(&other.text(), &format!("{host}{path}"))
-        }
-        (Kind::Extension, Probe::Url(url)) => place(url).1.ends_with(&other.text().to_lowercase()),
-        (Kind::Phrase, Probe::Page(page)) => {
-            let lower = |phrase: &&[u8]| {
-                let is_utf8 = std::str::from_utf8(phrase).is_ok();
-                // Capitals of windows-1251 and 1252.
-                let small = |byte: &u8| match byte {
-                    0xc0..=0xdf if !is_utf8 => byte + 0x20,
-                    byte => byte.to_ascii_lowercase(),
-                };
-                phrase.iter().map(small).collect::<Vec<u8>>()
-            };
-            let own: Vec<_> = phrases(&line.bytes).iter().map(lower).collect();
-            let its: Vec<_> = phrases(&other.bytes).iter().map(lower).collect();
-            let page = page.to_ascii_lowercase();
-            let is_there = |phrase: &Vec<u8>| page.windows(phrase.len().max(1)).any(|some| some == phrase);
-            let decides = said["points"].is_null() && its.iter().all(is_there);
-            // The same words in lists of two charsets.
-            let words = said["phrase"].as_str().unwrap_or_default().to_lowercase();
-            let own_words = own.iter().map(|own| String::from_utf8_lossy(own).to_lowercase());
-            let is_same = words == own_words.collect::<Vec<_>>().join(" + ");
-            decides
-                || is_same
-                || (its.iter().all(|its| own.contains(its)) && own.iter().all(|own| its.contains(own)))
-        }
-        _ => false,
-    }
-}
-
-/// Host and path in lower case, without scheme and the slash at the end.
-fn place(text: &str) -> (String, String) {
-    let text = text.to_lowercase();
-    let text = text.split_once("://").map_or(&*text, |(_, rest)| rest);
-    let (host, path) = text.split_at(text.find(['/', '?']).unwrap_or(text.len()));
-    let mut path = path.trim_end_matches('/').to_owned();
-    while path.contains("//") {
-        path = path.replace("//", "/");
-    }
-    (host.trim_start_matches('.').to_owned(), path)
-}
-
-/// By grep, which has expressions of its own.
-fn matches(expression: &str, text: &str) -> bool {
-    let mut grep = Command::new("grep");
-    grep.args(["-Eiq", "-e", expression]).stdin(Stdio::piped()).stderr(Stdio::null());
-    let mut child = grep.spawn().expect("there is a grep");
-    let mut stdin = child.stdin.take().expect("it is a pipe");
-    let _ = std::io::Write::write_all(&mut stdin, text.as_bytes());
-    drop(stdin);
-    child.wait().is_ok_and(|status| status.success())
 }

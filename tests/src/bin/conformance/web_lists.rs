@@ -1,5 +1,5 @@
 //! Real lists, and for lines of them drawn by seed a request or a page that each is about. Rule: every line that is drawn is
-//! decided by itself, or by another line that is shown to have the probe too.
+//! named by `lockgate url` with its file, as what decides or beside it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -10,11 +10,11 @@ use lockgate_tests::gateway::binary;
 use lockgate_tests::temporary::Directory;
 use serde_json::Value;
 
-use super::web_lines::{Kind, Line, Probe, covers, kind_of, lines_of, probe};
+use super::web_lines::{Kind, Line, Probe, kind_of, lines_of, probe};
 
-/// How many lines are drawn, and by which seed.
+/// How many lines are drawn, and by which seeds.
 const DRAWN: usize = 2000;
-const SEED: u64 = 6;
+pub const SEEDS: [u64; 3] = [6, 7, 8];
 /// The share of lines that may stay without effect: one in so many.
 const FAILED_ONE_IN: u64 = 200;
 /// How many URLs are asked for at once.
@@ -23,9 +23,10 @@ const AT_ONCE: usize = 400;
 /// How the drawn lines of a kind came out.
 #[derive(Default)]
 struct Tally {
-    itself: usize,
-    other: usize,
-    nothing: usize,
+    first: usize,
+    beside: usize,
+    outweighed: usize,
+    not: usize,
 }
 
 /// Loads the lists of e2guardian, as its package ships them and as its source has them, and UT1's; then draws from the first
@@ -44,8 +45,19 @@ pub fn check(lists: &Path) -> Vec<String> {
         wrong.push(String::from("too many lines are not understood, or not all of these are listed"));
     }
     let in_use = loaded(&place, &[Path::new(LISTS), &ut1]);
-    let drawn = draw(in_use.lines(&[Path::new(LISTS), &ut1]), &mut wrong);
-    wrong.extend(ask(&place, &drawn));
+    let lines = in_use.lines(&[Path::new(LISTS), &ut1]);
+    let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
+    for line in &lines {
+        *kinds.entry(kind_of(line)).or_default() += 1;
+    }
+    for (kind, count) in kinds {
+        println!("web-lists: {count} lines in use: {}", kind.name());
+    }
+    for seed in SEEDS {
+        let drawn = draw(&lines, seed, &mut wrong);
+        wrong.extend(ask(&place, seed, &drawn));
+        wrong.extend(super::web_rules::check(seed));
+    }
     wrong
 }
 
@@ -90,15 +102,12 @@ impl Loaded {
 }
 
 /// Takes of each kind in turn a line by chance, so that a kind of few lines is not lost among the sites.
-fn draw(lines: Vec<Line>, wrong: &mut Vec<String>) -> Vec<(Line, Probe)> {
-    let mut kinds: BTreeMap<Kind, Vec<Line>> = BTreeMap::new();
+fn draw<'a>(lines: &'a [Line], seed: u64, wrong: &mut Vec<String>) -> Vec<(&'a Line, Probe)> {
+    let mut kinds: BTreeMap<Kind, Vec<&Line>> = BTreeMap::new();
     for line in lines {
-        kinds.entry(kind_of(&line)).or_default().push(line);
+        kinds.entry(kind_of(line)).or_default().push(line);
     }
-    for (kind, lines) in &kinds {
-        println!("web-lists: {} lines in use: {}", lines.len(), kind.name());
-    }
-    let mut dice = super::Dice(SEED);
+    let mut dice = super::Dice(seed);
     let (mut drawn, mut skipped) = (Vec::new(), BTreeMap::<&str, usize>::new());
     while drawn.len() < DRAWN && kinds.values().any(|lines| !lines.is_empty()) {
         for (kind, lines) in &mut kinds {
@@ -106,23 +115,23 @@ fn draw(lines: Vec<Line>, wrong: &mut Vec<String>) -> Vec<(Line, Probe)> {
                 continue;
             }
             let line = lines.swap_remove(dice.roll(lines.len()));
-            match probe(*kind, &line) {
+            match probe(*kind, line) {
                 Ok(probe) => drawn.push((line, probe)),
                 Err(reason) => *skipped.entry(reason).or_default() += 1,
             }
         }
     }
     for (reason, count) in skipped {
-        println!("web-lists: {count} lines not probed: {reason}");
+        println!("web-lists: seed {seed}: {count} lines not probed: {reason}");
     }
     if drawn.len() < DRAWN {
-        wrong.push(format!("{} lines drawn", drawn.len()));
+        wrong.push(format!("seed {seed}: {} lines drawn", drawn.len()));
     }
     drawn
 }
 
-/// Asks for every probe, and says which line it is that nothing decides by.
-fn ask(place: &Directory, drawn: &[(Line, Probe)]) -> Vec<String> {
+/// Asks for every probe, and says which line it is that is not named.
+fn ask(place: &Directory, seed: u64, drawn: &[(&Line, Probe)]) -> Vec<String> {
     let config = place.join("lockgate.toml");
     let mut answers: HashMap<usize, Value> = HashMap::new();
     let urls = drawn.iter().enumerate().filter_map(|(at, (_, probe))| match probe {
@@ -147,48 +156,73 @@ fn ask(place: &Directory, drawn: &[(Line, Probe)]) -> Vec<String> {
         };
         answers.extend(answered(command.arg("http://probe.example/")).into_iter().map(|said| (at, said)));
     }
-    compare(drawn, &answers)
+    compare(seed, drawn, &answers)
 }
 
-fn answered(command: &mut Command) -> Vec<Value> {
+/// What a command says, an object a line.
+pub fn answered(command: &mut Command) -> Vec<Value> {
     let output = command.output().expect("the binary was built");
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-fn compare(drawn: &[(Line, Probe)], answers: &HashMap<usize, Value>) -> Vec<String> {
+/// How a line is named in an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// It decides, or counts.
+    First,
+    /// Beside one that says the same.
+    Beside,
+    /// Beside one of a list that goes before, or another phrase that decides by itself.
+    Outweighed,
+}
+
+/// Whether a line is named with its file, and how.
+fn named(line: &Line, answer: &Value) -> Option<Named> {
+    let is_it = |said: &Value| said["file"] == *line.file && said["line"] == line.number;
+    let phrases = &answer["phrases"];
+    let has = |list: &Value| list.as_array().into_iter().flatten().find(|said| is_it(said)).cloned();
+    if is_it(answer) || has(&phrases["terms"]).is_some() {
+        return Some(Named::First);
+    }
+    if let Some(said) = has(&answer["also"]) {
+        let is_same = said["decision"] == answer["decision"];
+        return Some(if is_same { Named::Beside } else { Named::Outweighed });
+    }
+    let said = has(&phrases["also"])?;
+    let terms = phrases["terms"].as_array().into_iter().flatten();
+    let is_same = terms.into_iter().any(|term| term["phrase"] == said["phrase"]);
+    Some(if is_same { Named::Beside } else { Named::Outweighed })
+}
+
+fn compare(seed: u64, drawn: &[(&Line, Probe)], answers: &HashMap<usize, Value>) -> Vec<String> {
     let (mut tallies, mut wrong) = (BTreeMap::<Kind, Tally>::new(), Vec::new());
-    let mut files: HashMap<String, Vec<Line>> = HashMap::new();
     for (at, (line, probe)) in drawn.iter().enumerate() {
         let tally = tallies.entry(kind_of(line)).or_default();
         let answer = answers.get(&at).unwrap_or(&Value::Null);
-        let terms = answer["phrases"]["terms"].as_array().cloned().unwrap_or_default();
-        let said = std::iter::once(answer).chain(&terms);
-        let said: Vec<_> =
-            said.filter_map(|said| Some((said["file"].as_str()?, said["line"].as_u64()?, said))).collect();
-        if said.iter().any(|(file, number, _)| *file == line.file && *number == u64::from(line.number)) {
-            tally.itself += 1;
-            continue;
-        }
-        let other = said.iter().find(|(file, number, said)| {
-            let lines = files.entry((*file).to_owned()).or_insert_with(|| lines_of(file));
-            let other = lines.iter().find(|other| u64::from(other.number) == *number);
-            other.is_some_and(|other| covers(other, said, line, probe))
-        });
-        match other {
-            Some((file, number, _)) => {
-                tally.other += 1;
-                println!("web-lists: {line} is decided by {file}:{number}, which has it too");
+        match named(line, answer) {
+            Some(Named::First) => tally.first += 1,
+            Some(Named::Beside) => tally.beside += 1,
+            Some(Named::Outweighed) => {
+                tally.outweighed += 1;
+                let by = if answer["file"].is_null() { &answer["phrases"]["by"] } else { answer };
+                println!(
+                    "web-lists: seed {seed}: {line} is named beside {}:{}, which goes before",
+                    by["file"], by["line"]
+                );
             }
             None => {
-                tally.nothing += 1;
-                wrong.push(format!("{line}, {probe:?}: {answer}"));
+                tally.not += 1;
+                wrong.push(format!("seed {seed}: {line}, {probe:?}: {answer}"));
             }
         }
     }
-    for (kind, Tally { itself, other, nothing }) in tallies {
+    for (kind, Tally { first, beside, outweighed, not }) in tallies {
         let name = kind.name();
-        println!("web-lists: {name}: {itself} by itself, {other} by another that has it, {nothing} not");
+        println!(
+            "web-lists: seed {seed}: {name}: {first} decide, {beside} are named beside one that says the same, \
+             {outweighed} beside one that goes before, {not} not"
+        );
     }
     wrong
 }

@@ -1,4 +1,4 @@
-//! Seeds of what is said before content: SMTP, POP3, the PROXY header. Rule: each command, reply and oddity is met by one of them.
+//! Seeds of what is said before content: SMTP, POP3, SOCKS5, the PROXY header. Rule: each command, reply and oddity is met by one of them.
 
 use crate::{CUTS, Corpus};
 
@@ -96,6 +96,33 @@ pub(crate) fn pop3(corpus: &Corpus) {
     let many = ["AUTH PLAIN\nA=\n", &"XYZZY\n".repeat(5), &"NOOP\n".repeat(62), "\n"].concat();
     corpus.put("pop3", "many", &[many.as_bytes(), &[0; CUTS.len()], b"+OK\r\n+ \r\n+OK\r\n\r+OK"].concat());
     corpus.put("pop3", "long", &[&b"NOOP\n\n"[..], CUTS, &b"+OK ".repeat(3000)].concat());
+}
+
+pub(crate) fn socks(corpus: &Corpus) {
+    let replies: &[&[u8]] = &[
+        b"\x05\x00\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50behind",
+        b"\x05\x00\x05\x00\x00\x03\x03abc\x00\x50",
+        b"\x05\x00\x05\x00\x00\x04\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01\x00\x50behind",
+        b"\x05\x02\x01\x00\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50",
+        b"\x05\x02\x01\x01",
+        b"\x05\x02\x05\x00",
+        b"\x05\xff",
+        b"\x04\x00",
+        b"\x05\x00\x05\x00\x00\x07",
+        b"\x05\x00\x04\x00",
+        b"\x05\x00\x05\x00\x00\x03\x00\x00\x50",
+        b"HTTP/1.1 400 Bad Request\r\n",
+    ];
+    let mut replies: Vec<Vec<u8>> = replies.iter().map(|reply| reply.to_vec()).collect();
+    replies.extend((1..=9).map(|code| vec![5, 0, 5, code, 0, 1]));
+    let long = "a".repeat(256);
+    let askings = ["a.example", "192.0.2.1\nuser\npassword", "2001:db8::1\nu\n", "", long.as_str()];
+    for (index, reply) in replies.iter().enumerate() {
+        for (number, asking) in askings.iter().enumerate() {
+            let content = [asking.as_bytes(), b"\n\n", CUTS, reply].concat();
+            corpus.put("socks", &format!("reply{index}.{number}"), &content);
+        }
+    }
 }
 
 pub(crate) fn proxy_protocol(corpus: &Corpus) {

@@ -26,6 +26,15 @@ fn requests(corpus: &Corpus) {
         "GET / HTTP/2.0\n\n",
         "CONNECT a HTTP/1.1\nHost: a\n\n",
         "CONNECT a:1 HTTP/1.1\nHost: a:2\nContent-Length: 1\n\n",
+        "GET / HTTP/1.1\n\n",
+        "GE(T / HTTP/1.1\nHost: a\n\n",
+        "GET http://a/ HTTP/1.1\nHost: b\n\n",
+        "GET / HTTP/1.1\nHost: a b\n\n",
+        "GET / HTTP/1.1\nHost: a\nHost: a\n\n",
+        "POST / HTTP/1.0\nTransfer-Encoding: chunked\n\n0\n\n",
+        "GET /\u{e9}\\\"{}|^` HTTP/1.1\nHost: a\n\n",
+        "\n\n\nGET / HTTP/1.1\nHost: a\nConnection: host, x\nX: y\nTE: trailers\n\n",
+        " GET / HTTP/1.1\nHost: a\n\n",
     ];
     for (index, text) in messages.iter().enumerate() {
         corpus.put_cut("http_request", &format!("message{index}"), &wire(text));
@@ -64,15 +73,27 @@ fn requests(corpus: &Corpus) {
         let text = format!("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n{chunks}");
         corpus.put_cut("http_request", &format!("chunks{index}"), &wire(&text));
     }
+    long_requests(corpus);
+}
+
+/// Longer than any limit, or than the small ones.
+fn long_requests(corpus: &Corpus) {
     let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(17_000));
     corpus.put_cut("http_request", "long", long.as_bytes());
     let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(201));
     corpus.put_cut("http_request", "many", many.as_bytes());
+    let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "y".repeat(400));
+    corpus.put_cut("http_request", "head", head.as_bytes());
+    let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let line = format!("{chunked}1;{}\r\nx\r\n0\r\n\r\n", "e".repeat(17_000));
+    corpus.put_cut("http_request", "chunk-line", line.as_bytes());
+    let trailers = format!("{chunked}0\r\nX: {}\r\n\r\n", "y".repeat(400));
+    corpus.put_cut("http_request", "trailers", trailers.as_bytes());
 }
 
 /// A byte that says what there is, then method, scheme, authority, path, and names and values.
 fn heads_of_http2(corpus: &Corpus) {
-    let heads: [&[&str]; 8] = [
+    let heads: [&[&str]; 20] = [
         &["GET", "https", "a.example", "/x?y", "cookie", "a=1", "cookie", "b=2"],
         &["POST", "http", "a.example:8080", "/", "content-length", "7", "content-length", "7"],
         &["OPTIONS", "https", "a.example", "*", "host", "a.example"],
@@ -81,6 +102,18 @@ fn heads_of_http2(corpus: &Corpus) {
         &["GET", "https", "a.example", "/", "connection", "close"],
         &["GET", "ftp", "u@a.example", "/ HTTP/1.1", "transfer-encoding", "chunked"],
         &["GET", "https", "a.example", "/", "X", "\r\n", "y", "\0"],
+        &["G T", "https", "a.example", "/"],
+        &["", "https", "a.example", "/"],
+        &["GET", "https", "a.example", "/", "y", "\0"],
+        &["GET", "https", "a.example", "/", "y", "\u{1}"],
+        &["GET", "https", "a.example", "/", "host", "a.example", "host", "a.example"],
+        &["GET", "https", "a.example", "/", "host", "b.example"],
+        &["GET", "https", "a.example:1", "/", "host", "a.example:2", "content-length", "0"],
+        &["GET", "gopher", "a.example", "/"],
+        &["GET", "http", "a.example", "x"],
+        &["PUT", "https", "a.example", "a.example:443", "content-length", "x"],
+        &["OPTIONS", "http", "", "*"],
+        &["GET", "https", "a.example", "/", "1", "", "2", "", "3", "", "4", "", "5", "", "6", ""],
     ];
     for (index, words) in heads.iter().enumerate() {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
@@ -88,6 +121,17 @@ fn heads_of_http2(corpus: &Corpus) {
         for first in [0, 1, 2 | 8, 2 | 8 | 1, 40, 41] {
             let content = [&[first][..], &words.join(&0xff)].concat();
             corpus.put("http2_heads", &format!("head{index}.{first}"), &content);
+        }
+    }
+    // A fifth of the status of a response without content, and of one that has none.
+    for first in [20, 41, 60, 61] {
+        let long = "x".repeat(80);
+        for words in
+            [&["GET", "https", "a", "/", "content-length", "3"], &["GET", "https", "a", &long, "x", "y"]]
+        {
+            let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+            let name = format!("status{first}.{}", words[3].len());
+            corpus.put("http2_heads", &name, &[&[first][..], &words.join(&0xff)].concat());
         }
     }
 }

@@ -7,6 +7,7 @@ mod http;
 mod settings;
 mod tls;
 mod weblists;
+mod websocket;
 
 use lockgate_tests::Directory;
 use lockgate_tests::mail;
@@ -28,7 +29,9 @@ fn main() {
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
     dialogues::pop3(&corpus);
+    dialogues::socks(&corpus);
     http::seeds(&corpus);
+    websocket::seeds(&corpus);
     dialogues::proxy_protocol(&corpus);
     tls::seeds(&corpus);
     patterns(&corpus);
@@ -92,6 +95,14 @@ impl Samples {
         );
         line("for l in 1 6 19; do zstd -q -$l -c in/text.txt > text$l.zst; done");
         line("for l in 1 19; do cat /etc/passwd *.gz | zstd -q --check -$l -c > mix$l.zst; done");
+        // Literals with a code of their own, blocks of one byte, and a window that content comes round in.
+        directory.write("more/words.txt", words(150_000));
+        line(
+            "cd more; for l in 1 3 19; do head -c 9000 words.txt | zstd -q -$l -c > ../words$l.zst; done
+             zstd -q -1 --zstd=wlog=10 -c words.txt > ../window.zst; head -c 400000 /dev/zero | zstd -q -c > ../zeros.zst
+             head -c 300 words.txt | zstd -q -19 -c > ../short.zst; head -c 2000 words.txt | brotli -q 11 -c > ../words.br
+             yes 'one two three' | head -c 3000 | zstd -q -19 -c > ../again.zst",
+        );
         line(
             "for q in 0 5 9 11; do brotli -q $q -c in/text.txt > text$q.br; brotli -q $q -w 10 -c in/deep/er/noise.bin > noise$q.br; done",
         );
@@ -120,6 +131,15 @@ impl Samples {
         let is_one = move |name: &&(String, Vec<u8>)| name.0.ends_with(end);
         self.all.iter().filter(is_one).map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
+}
+
+/// So many bytes of made-up words, whose letters are as uneven as those of a language.
+fn words(bytes: usize) -> Vec<u8> {
+    let letters = b"  eettaoinshrdlu";
+    mail::noise(7, bytes)
+        .iter()
+        .map(|byte| letters[(usize::from(*byte) * usize::from(*byte)) >> 12])
+        .collect()
 }
 
 fn archives(corpus: &Corpus, samples: &Samples) {

@@ -88,6 +88,19 @@ fn nothing_is_cut_short_or_damaged_without_a_word() {
     ] {
         assert_eq!(broken(&stream), Some(reason), "{stream:x?}");
     }
+    // A check sum that is right, in the middle and at the end; and each that is not.
+    let mut summed = frame(0, &[(0, 1, b"a"), (0, 2, b"bc")]);
+    summed[4] = 4;
+    summed.extend_from_slice(&0xad77_0999_u32.to_le_bytes());
+    for stream in [summed.clone(), [&summed[..], &frame(0, &[(0, 0, b"")])].concat()] {
+        assert_eq!(made(&assert_cut_invariant(&open, &stream)), Some(&b"abc"[..]));
+    }
+    for bit in 0..32 {
+        let mut wrong = summed.clone();
+        let at = wrong.len() - 4 + bit / 8;
+        wrong[at] ^= 1 << (bit % 8);
+        assert_eq!(broken(&wrong), Some(Reason::Damaged), "bit {bit}");
+    }
     // Whatever stands in a block, it comes to an end.
     for seed in 0..40 {
         let mut stream = packed(&prose(seed, 400));

@@ -112,7 +112,7 @@ impl Exchange<'_> {
         let plan = self.whole_plan();
         let mut inspection = self.session.begin(&about, Arc::clone(&self.guest.group), Root::File, plan);
         self.asked.tell(&mut inspection);
-        inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
+        inspection.about(Buffer::HttpContentType, content_type.unwrap_or_default().as_bytes());
         inspection
     }
 }

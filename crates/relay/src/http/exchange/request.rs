@@ -2,7 +2,7 @@
 //! what may not be sent twice goes by a connection that nobody is about to close.
 
 use super::fault::{Fault, client_gone, no_way, origin_fault};
-use super::{Exchange, Upstream};
+use super::{Exchange, Upstream, read_bytes};
 use crate::http::ALPN_HTTP2;
 use crate::http::content::Outcome;
 use crate::http::http2::Streams;
@@ -95,6 +95,8 @@ impl Exchange<'_> {
             return Ok(false);
         }
         with_scratch(|scratch| {
+            let pending = self.origin.as_mut().map_or(0, Upstream::pending_bytes);
+            let scratch = &mut scratch[..read_bytes(pending)];
             let count = match self.client.try_read(scratch).map_err(client_gone)? {
                 ReadOutcome::Bytes(count) => count,
                 // What was read before may still be a whole message whose end was not looked at.

@@ -2,7 +2,7 @@
 //! of the next hop alone goes no further.
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
-use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, stream_plan};
+use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, read_bytes, stream_plan};
 use crate::http::asked::is_of_connection;
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome};
@@ -23,6 +23,7 @@ impl Exchange<'_> {
             return Ok(false);
         }
         with_scratch(|scratch| {
+            let scratch = &mut scratch[..read_bytes(self.client.pending_bytes())];
             let Some(origin) = self.origin.as_mut() else { return Ok(false) };
             let is_used = origin.is_used();
             let count = match origin.try_read(scratch).map_err(|e| origin_fault(is_used, &e))? {
@@ -213,7 +214,7 @@ impl Exchange<'_> {
         });
         let mut inspection = session.begin(&about, Arc::clone(&self.guest.group), root, plan);
         self.asked.tell(&mut inspection);
-        inspection.about(Buffer::HttpContentType, media_type(content_type.unwrap_or_default()).as_bytes());
+        inspection.about(Buffer::HttpContentType, content_type.unwrap_or_default().as_bytes());
         if status == 206 {
             inspection.incomplete(Reason::Partial);
         }
