@@ -1,6 +1,7 @@
 //! Chromium through the proxy. Rule: a person sees the page, or why there is none, and has a file whole or not at all.
 
 use lockgate_tests::chromium::{Chromium, Downloaded, pictures};
+use lockgate_tests::gateway::interception;
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::websocket::Server;
 use lockgate_tests::{Directory, Gateway, mail};
@@ -62,13 +63,9 @@ fn a_clean_file_is_downloaded_whole_and_an_infected_one_is_not() {
 fn intercepted(sections: &str, prepare: impl FnOnce(&Directory)) -> (Nginx, Gateway, Chromium) {
     let nginx = Nginx::start();
     let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.http2.port());
-    let roots = nginx.certificate().display();
-    let sections = format!(
-        "{sections}\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [\"{roots}\"]"
-    );
+    let sections = format!("{sections}\n{}", interception(&[nginx.certificate()]));
     let gateway = Gateway::http_prepared(&lines, &sections, prepare);
-    let authority = gateway.directory().join("authority/certificate.pem");
-    let browser = Chromium::trusting(gateway.address, &authority);
+    let browser = Chromium::trusting(gateway.address, &gateway.exported_authority());
     (nginx, gateway, browser)
 }
 

@@ -34,6 +34,7 @@ mod content_type;
 mod cut_tests;
 mod database;
 mod decision;
+mod earlier;
 mod filters;
 mod grouped;
 mod hash;
