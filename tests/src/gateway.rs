@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::mail;
 use crate::namespace::Namespace;
-use crate::process::{Running, outcome, run};
+use crate::process::{Running, outcome, printed_by, run};
 use crate::temporary::{Directory, delivered};
 use crate::wait;
 
@@ -112,6 +112,15 @@ impl Gateway {
         delivered(&self.directory.join("maildir"))
     }
 
+    /// What clients must trust where it intercepts TLS: its authority, as `lockgate ca export` prints it.
+    pub fn exported_authority(&self) -> PathBuf {
+        let config = self.directory.join("lockgate.toml");
+        let arguments = ["ca", "export", "--config", config.to_str().expect("text")];
+        let exported = lockgate(&arguments, self.directory.path());
+        assert!(exported.status.success(), "{}", printed_by(&exported));
+        self.directory.write("exported.pem", exported.stdout)
+    }
+
     /// The lines of its events.
     pub fn events(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.directory.join("eve.json")).unwrap_or_default();
@@ -155,6 +164,11 @@ fn configured(
     let configuration = configuration.replace("DIRECTORY", &directory.path().display().to_string());
     let file = directory.write("lockgate.toml", configuration);
     (directory, file)
+}
+
+/// The section of a gateway that looks into TLS, with an authority of its own, and trusts servers that these vouch for.
+pub fn interception(roots: &[&Path]) -> String {
+    format!("[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = {roots:?}\n")
 }
 
 /// Runs one command of the binary to its end.

@@ -16,6 +16,7 @@ pub mod namespace;
 pub mod nginx;
 pub mod openssl;
 pub mod origin;
+pub mod packed;
 pub mod parent;
 pub mod postfix;
 pub mod process;

@@ -26,20 +26,29 @@ pub struct Nginx {
     directory: Directory,
 }
 
-const CONFIGURATION: &str = "
+/// What stands before the section `http` of every nginx of the tests.
+pub(crate) const MAIN: &str = "
 daemon off;
 master_process off;
 pid DIRECTORY/pid;
 error_log DIRECTORY/errors;
 events { worker_connections 512; }
-http {
-    log_format lines '$connection $remote_addr $request_method $host $request_uri $status $http_via|$http_accept_encoding|$http_range|$http_connection|$request_length';
-    access_log DIRECTORY/log lines;
+";
+/// Where it keeps what it does not keep in memory, within that section.
+pub(crate) const PLACES: &str = "
     client_body_temp_path DIRECTORY/body;
     proxy_temp_path DIRECTORY/proxy;
     fastcgi_temp_path DIRECTORY/fastcgi;
     uwsgi_temp_path DIRECTORY/uwsgi;
     scgi_temp_path DIRECTORY/scgi;
+";
+
+const CONFIGURATION: &str = "
+MAIN
+http {
+    PLACES
+    log_format lines '$connection $remote_addr $request_method $host $request_uri $status $http_via|$http_accept_encoding|$http_range|$http_connection|$request_length';
+    access_log DIRECTORY/log lines;
     default_type application/octet-stream;
     types { text/html html; text/css css; }
     server {
@@ -93,6 +102,8 @@ impl Nginx {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("it is ours");
         }
         let configuration = CONFIGURATION
+            .replace("MAIN", MAIN)
+            .replace("PLACES", PLACES)
             .replace("HTTPS", &https.to_string())
             .replace("NEWER", &http2.to_string())
             .replace("HTTP", &http.to_string())

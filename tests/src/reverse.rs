@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::nginx;
 use crate::process::Running;
 use crate::recorder::Recorder;
 use crate::temporary::Directory;
@@ -66,19 +67,11 @@ pub struct Server {
 // the status, then the request line as it came, or as far as it was understood.
 
 const NGINX: &str = "
-daemon off;
-master_process off;
-pid DIRECTORY/pid;
-error_log DIRECTORY/errors;
-events { worker_connections 512; }
+MAIN
 http {
+    PLACES
     log_format lines '$status $request';
     access_log DIRECTORY/log lines;
-    client_body_temp_path DIRECTORY/body;
-    proxy_temp_path DIRECTORY/proxy;
-    fastcgi_temp_path DIRECTORY/fastcgi;
-    uwsgi_temp_path DIRECTORY/uwsgi;
-    scgi_temp_path DIRECTORY/scgi;
     client_header_timeout 1s;
     client_body_timeout 1s;
     keepalive_timeout 2s;
@@ -157,6 +150,8 @@ impl Server {
         let address = wait::free_address();
         let configuration = make
             .configuration()
+            .replace("MAIN", nginx::MAIN)
+            .replace("PLACES", nginx::PLACES)
             .replace("DIRECTORY", &directory.path().display().to_string())
             .replace("MODULES", "/usr/lib/apache2/modules")
             .replace("ADDRESS", &address.to_string())

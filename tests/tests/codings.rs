@@ -1,9 +1,8 @@
 //! Content codings through the proxy. Rule: what a client makes of the bytes was looked into, and the bytes stay as they are.
 
 use lockgate_tests::origin::origin;
-use lockgate_tests::process::run;
+use lockgate_tests::packed::{gzip, zstd};
 use lockgate_tests::{Directory, Gateway, curl, mail};
-use std::process::Command;
 
 /// Undoes nothing itself: what makes content coded.
 type Code = fn(&[u8]) -> Vec<u8>;
@@ -11,20 +10,6 @@ type Code = fn(&[u8]) -> Vec<u8>;
 /// The codings by name.
 const CODINGS: [(&str, Code); 5] =
     [("gzip", gzip), ("deflate", zlib), ("deflate", deflate), ("br", brotli), ("zstd", zstd)];
-
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let directory = Directory::new("gzip");
-    let path = directory.write("file", content);
-    run(Command::new("gzip").arg("-n").arg(&path));
-    std::fs::read(directory.join("file.gz")).expect("gzip made it")
-}
-
-fn zstd(content: &[u8]) -> Vec<u8> {
-    let directory = Directory::new("zstd");
-    let path = directory.write("file", content);
-    run(Command::new("zstd").arg("-q").arg(&path));
-    std::fs::read(directory.join("file.zst")).expect("zstd made it")
-}
 
 /// What gzip made, without its header and trailer (RFC 1952).
 fn deflate(content: &[u8]) -> Vec<u8> {

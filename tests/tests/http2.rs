@@ -1,36 +1,19 @@
 //! HTTP/2 through the gateway, from curl to nginx. Rule: what becomes of one stream is not seen on another.
 
 use lockgate_tests::curl::{self, Fetched};
-use lockgate_tests::gateway::lockgate;
+use lockgate_tests::gateway::interception;
 use lockgate_tests::nginx::Nginx;
-use lockgate_tests::process::printed_by;
 use lockgate_tests::{Directory, Gateway, mail};
-use std::path::PathBuf;
 
 /// A gateway in the place of nginx' TLS.
 fn gateway(nginx: &Nginx) -> Gateway {
     let ports = [nginx.http2.port(), nginx.https.port()];
     let lines = format!("intercept_tls = true\nconnect_ports = {ports:?}\n");
-    let sections = format!(
-        "[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [{:?}]\n",
-        nginx.certificate()
-    );
-    Gateway::http(&lines, &sections)
-}
-
-/// What its clients must trust.
-fn authority(gateway: &Gateway) -> PathBuf {
-    let file = gateway.directory().join("exported.pem");
-    let config = gateway.directory().join("lockgate.toml");
-    let arguments = ["ca", "export", "--config", config.to_str().expect("text")];
-    let exported = lockgate(&arguments, gateway.directory().path());
-    assert!(exported.status.success(), "{}", printed_by(&exported));
-    std::fs::write(&file, exported.stdout).expect("the directory is ours");
-    file
+    Gateway::http(&lines, &interception(&[nginx.certificate()]))
 }
 
 fn get(gateway: &Gateway, arguments: &[&str]) -> Fetched {
-    let authority = authority(gateway);
+    let authority = gateway.exported_authority();
     let trust = ["--http2", "--cacert", authority.to_str().expect("text")];
     curl::through(gateway.address, &[&trust, arguments].concat())
 }

@@ -3,7 +3,7 @@
 
 use lockgate_tests::authority::{Authority, Pair, self_signed};
 use lockgate_tests::curl::{self, Fetched};
-use lockgate_tests::gateway::lockgate;
+use lockgate_tests::gateway::{interception, lockgate};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::openssl::{self, Server, hello, with_ech};
 use lockgate_tests::process::printed_by;
@@ -11,14 +11,11 @@ use lockgate_tests::{Directory, Gateway, mail};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A gateway that intercepts TLS towards these servers, and trusts these roots; `lines` stand in `[tls_interception]`.
 fn intercepting(servers: &[SocketAddr], roots: &[&Path], lines: &str) -> Gateway {
-    let sections = format!(
-        "stats_interval = \"1 s\"\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\n\
-         server_roots = {roots:?}\n{lines}\n"
-    );
+    let sections = format!("stats_interval = \"1 s\"\n{}{lines}\n", interception(roots));
     Gateway::http(&format!("intercept_tls = true\n{}", ports(servers)), &sections)
 }
 
@@ -27,19 +24,8 @@ fn ports(servers: &[SocketAddr]) -> String {
     format!("connect_ports = {ports:?}\n")
 }
 
-/// What its clients must trust.
-fn authority(gateway: &Gateway) -> PathBuf {
-    let file = gateway.directory().join("exported.pem");
-    let config = gateway.directory().join("lockgate.toml");
-    let exported =
-        lockgate(&["ca", "export", "--config", config.to_str().expect("text")], gateway.directory().path());
-    assert!(exported.status.success(), "{}", printed_by(&exported));
-    std::fs::write(&file, exported.stdout).expect("the directory is ours");
-    file
-}
-
 fn get(gateway: &Gateway, arguments: &[&str]) -> Fetched {
-    let authority = authority(gateway);
+    let authority = gateway.exported_authority();
     let trust = ["--cacert", authority.to_str().expect("text")];
     curl::through(gateway.address, &[&trust, arguments].concat())
 }
@@ -170,10 +156,7 @@ fn a_list_leads_to_another_server_and_it_must_be_the_host_all_the_same() {
     let ports = ports(&[tube.address, other.address]);
     // Nobody but the list knows where www.tube.test is.
     let gateway = |lines: &str| {
-        let sections = format!(
-            "[webfilter]\nlists = [\"DIRECTORY/lists\"]\n[tls_interception]\n\
-             directory = \"DIRECTORY/authority\"\nserver_roots = [{root:?}]\n"
-        );
+        let sections = format!("[webfilter]\nlists = [\"DIRECTORY/lists\"]\n{}", interception(&[&root]));
         Gateway::http_prepared(&format!("{lines}\n{ports}"), &sections, |directory| {
             let rule = "\"^https://www\\.tube\\.test\"->\"https://localhost\"\n";
             directory.write("lists/sslsiteregexplist", rule);
@@ -231,7 +214,7 @@ fn old_and_new_clients_and_sessions_that_are_resumed() {
     gateway.until_event(&["\"event_type\":\"tls\"", "TLSv1.2", "\"intercepted\""]);
     let by_address = get(&gateway, &[&format!("https://127.0.0.1:{}/page", nginx.https.port())]);
     assert_eq!((by_address.exit, by_address.status), (0, 200), "{}", by_address.printed);
-    let (authority, session) = (authority(&gateway), gateway.directory().join("session"));
+    let (authority, session) = (gateway.exported_authority(), gateway.directory().join("session"));
     let session = session.to_str().expect("text");
     for version in ["-tls1_2", "-tls1_3"] {
         let arguments = [version, "-servername", "localhost", "-verify_return_error", "-ign_eof"];

@@ -4,22 +4,13 @@
 use lockgate_tests::curl::{self, Fetched};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::origin::origin;
-use lockgate_tests::process::run;
+use lockgate_tests::packed::gzip;
 use lockgate_tests::{Directory, Gateway, mail, wait};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
 
 fn gateway() -> Gateway {
     Gateway::http("", "")
-}
-
-/// What gzip makes of it.
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let directory = Directory::new("gzip");
-    let path = directory.write("file", content);
-    run(Command::new("gzip").arg("-n").arg(&path));
-    std::fs::read(directory.join("file.gz")).expect("gzip made it")
 }
 
 /// Longer than is held, with something near its end.

@@ -2,6 +2,7 @@
 //! makes the passwords, and what nginx served is the proof.
 
 use lockgate_tests::curl::{self, Fetched};
+use lockgate_tests::gateway::interception;
 use lockgate_tests::namespace::{Lab, SERVER};
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::process::run;
@@ -290,15 +291,12 @@ fn the_link_leads_past_the_page_of_an_intercepted_site() {
     let port = nginx.https.port();
     nginx.put("chess", "e4 e5");
     let listener = format!("intercept_tls = true\nconnect_ports = [{port}]\n{USERS}");
-    let roots = nginx.certificate().display();
-    let interception = format!(
-        "{BYPASS}\n[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [\"{roots}\"]\n"
-    );
-    let gateway = Gateway::http_prepared(&listener, &interception, |directory| {
+    let sections = format!("{BYPASS}\n{}", interception(&[nginx.certificate()]));
+    let gateway = Gateway::http_prepared(&listener, &sections, |directory| {
         bans_localhost(directory);
         directory.write("users", users());
     });
-    let authority = gateway.directory().join("authority/certificate.pem");
+    let authority = gateway.exported_authority();
     let trust = authority.to_str().expect("text");
     let site = format!("https://localhost:{port}");
     let url = format!("{site}/chess");

@@ -3,11 +3,10 @@
 
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::origin::origin;
-use lockgate_tests::process::run;
+use lockgate_tests::packed::{gzip, packed};
 use lockgate_tests::{Directory, Gateway, curl, mail};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -28,18 +27,6 @@ fn recording(answer: &'static [u8]) -> (SocketAddr, Receiver<String>) {
         io::Result::Ok(())
     });
     (address, told)
-}
-
-/// What a program makes of content by compressing it.
-fn packed(program: &str, arguments: &[&str], ending: &str, content: &[u8]) -> Vec<u8> {
-    let directory = Directory::new("packed");
-    let path = directory.write("file", content);
-    run(Command::new(program).args(arguments).arg(&path));
-    std::fs::read(directory.join(&format!("file.{ending}"))).expect("it was made")
-}
-
-fn gzip(content: &[u8]) -> Vec<u8> {
-    packed("gzip", &["-n"], "gz", content)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! WebSocket through the gateway. Rule: messages arrive as they were said, and what is bad arrives in none of them.
 
+use lockgate_tests::gateway::interception;
 use lockgate_tests::nginx::Nginx;
 use lockgate_tests::websocket::Server;
 use lockgate_tests::{Directory, Gateway, mail, wait};
@@ -35,12 +36,8 @@ fn messages_arrive_and_bad_ones_end_the_connection() {
 fn within_tls_they_are_looked_into_alike() {
     let (server, nginx) = (Server::start(&mail::eicar()), Nginx::start());
     let lines = format!("intercept_tls = true\nconnect_ports = [{}]", nginx.http2.port());
-    let roots = nginx.certificate();
-    let sections =
-        format!("[tls_interception]\ndirectory = \"DIRECTORY/authority\"\nserver_roots = [{roots:?}]");
-    let gateway = Gateway::http(&lines, &sections);
-    let (authority, url) =
-        (gateway.directory().join("authority/certificate.pem"), nginx.websocket(server.address));
+    let gateway = Gateway::http(&lines, &interception(&[nginx.certificate()]));
+    let (authority, url) = (gateway.exported_authority(), nginx.websocket(server.address));
     let files = Directory::new("messages");
     let file = |name: &str, content: Vec<u8>| format!("%{}", files.write(name, content).display());
     let (clean, bad) = (file("clean", mail::noise(1, 500_000)), file("bad", mail::eicar()));

@@ -4,8 +4,7 @@
 use crate::clock;
 use crate::config::{Config, GroupLists, Source};
 use crate::loading::files_below;
-use lockgate_webfilter::phrases;
-use lockgate_webfilter::{Database, Grouped, Include, Kept, Key, Kind, Report, Sources};
+use lockgate_webfilter::{Compiled, Database, Grouped, Include, Kept, Key, Kind, Report, Sources};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -32,28 +31,41 @@ pub struct Lists {
     pub errors: Vec<String>,
 }
 
-/// Loads every list that the configuration names, once for each set of lists that some group has.
+/// Loads every list that the configuration names, once for each set of lists that some group has, whatever their limits.
 pub fn load(config: &Config) -> Lists {
-    let (first, mut report, mut errors) = load_set(&config.lists, config, config.phrases, Kept::Deciding);
-    let first = Arc::new(first);
-    let mut database = Grouped::new(Arc::clone(&first));
-    let everybodys = (None, config.phrases.points_max);
-    let mut loaded = HashMap::from([(everybodys, first)]);
+    let (first, mut report, mut errors) = load_set(&config.lists, config, Kept::Deciding);
+    let mut first = Set::new(first);
+    let mut database = Grouped::new(first.with_limit(config.phrases.points_max));
+    let mut sets = HashMap::from([(None, first)]);
     let mut known: HashSet<String> = errors.iter().cloned().collect();
     for GroupLists { group, lists, points_max } in &config.group_lists {
         let own = lists.as_ref().filter(|own| **own != config.lists);
-        let points_max = points_max.unwrap_or(config.phrases.points_max);
-        let set = loaded.entry((own, points_max)).or_insert_with(|| {
-            let phrases = phrases::Settings { points_max, ..config.phrases };
-            let sources = own.unwrap_or(&config.lists);
-            let (set, more, wrong) = load_set(sources, config, phrases, Kept::Deciding);
+        let set = sets.entry(own).or_insert_with(|| {
+            let (compiled, more, wrong) = load_set(own.unwrap_or(&config.lists), config, Kept::Deciding);
             report.add(more);
             errors.extend(wrong.into_iter().filter(|wrong| known.insert(wrong.clone())));
-            Arc::new(set)
+            Set::new(compiled)
         });
-        database = database.with(group, Arc::clone(set));
+        database = database.with(group, set.with_limit(points_max.unwrap_or(config.phrases.points_max)));
     }
     Lists { database, report, errors }
+}
+
+/// The lists that some groups have, for each of their limits.
+struct Set {
+    compiled: Compiled,
+    of_limit: HashMap<i32, Arc<Database>>,
+}
+
+impl Set {
+    fn new(compiled: Compiled) -> Self {
+        Self { compiled, of_limit: HashMap::new() }
+    }
+
+    fn with_limit(&mut self, points_max: i32) -> Arc<Database> {
+        let database = || Arc::new(self.compiled.with_limit(points_max));
+        Arc::clone(self.of_limit.entry(points_max).or_insert_with(database))
+    }
 }
 
 /// The lists of one group with every line of theirs, for who asks what lists something; and what keeps them from serving. It
@@ -62,21 +74,15 @@ pub fn load_whole(config: &Config, group: &str) -> (Database, Vec<String>) {
     let own = config.group_lists.iter().find(|own| own.group == group);
     let sources = own.and_then(|own| own.lists.as_ref()).unwrap_or(&config.lists);
     let points_max = own.and_then(|own| own.points_max).unwrap_or(config.phrases.points_max);
-    let phrases = phrases::Settings { points_max, ..config.phrases };
-    let (database, _, errors) = load_set(sources, config, phrases, Kept::Every);
-    (database, errors)
+    let (compiled, _, errors) = load_set(sources, config, Kept::Every);
+    (compiled.with_limit(points_max), errors)
 }
 
-/// One set of lists: ready to be asked, what became of the lines, and what keeps it from serving.
-fn load_set(
-    sources: &[Source],
-    config: &Config,
-    phrases: phrases::Settings,
-    kept: Kept,
-) -> (Database, Report, Vec<String>) {
+/// One set of lists: for any limit, what became of the lines, and what keeps it from serving.
+fn load_set(sources: &[Source], config: &Config, kept: Kept) -> (Compiled, Report, Vec<String>) {
     let mut reading = Reading::new();
     reading.sources.keep(kept);
-    reading.sources.judge_phrases_by(phrases);
+    reading.sources.judge_phrases_by(config.phrases);
     reading.sources.set_files(config.files);
     for source in sources {
         match source {
@@ -89,7 +95,7 @@ fn load_set(
         }
     }
     let Reading { sources, mut errors, .. } = reading.finish();
-    let (database, report) = sources.compile(Arc::new(clock::local));
+    let (compiled, report) = sources.compile_for_limits(Arc::new(clock::local));
     let is_malformed = |failure: &&lockgate_webfilter::Failure| !failure.reason.contains(" yet");
     errors.extend(report.useless.iter().filter(is_malformed).map(|first| {
         format!(
@@ -97,7 +103,7 @@ fn load_set(
             first.file, first.line, first.reason
         )
     }));
-    (database, report, errors)
+    (compiled, report, errors)
 }
 
 /// Nobody outside may know under which key names are hashed, or he could look for two that meet.
@@ -281,6 +287,13 @@ mod tests {
         assert!(Arc::ptr_eq(lists.database.of("pupils"), lists.database.of("guests")));
         assert!(Arc::ptr_eq(lists.database.of("staff"), lists.database.of("default")));
         assert!(!Arc::ptr_eq(lists.database.of("small"), lists.database.of("default")));
+        // Another limit needs the lists no second time.
+        let games = scratch.write("small/bannedsitelist", "games.example\n");
+        config.lists = own(&games);
+        let lists = load(&config);
+        assert_eq!(lists.report.lines_loaded(), 2, "of small, and of strict");
+        assert!(lists.database.of("small").shares_names_with(lists.database.of("default")));
+        assert!(!lists.database.of("pupils").shares_names_with(lists.database.of("default")));
         config.group_lists.push(group("broken", Some(own(&broken)), None));
         assert!(load(&config).errors[0].contains("broken/bannedsitelist:1:"));
     }

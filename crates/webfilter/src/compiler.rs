@@ -50,6 +50,23 @@ pub struct Sources {
     usages: HashMap<String, Usage>,
 }
 
+/// Lists that are compiled but for the limit of points, which some groups have of their own.
+pub struct Compiled {
+    database: Database,
+    phrases: phrases::Compiled,
+}
+
+impl Compiled {
+    /// The lists where pages may have so many points. All such share what does not depend on it: the names and the search.
+    pub fn with_limit(&self, points_max: i32) -> Database {
+        let mut database = self.database.clone();
+        if database.phrases.settings.points_max != points_max {
+            database.phrases = Arc::new(self.phrases.with_limit(points_max));
+        }
+        database
+    }
+}
+
 /// What a category is good for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Usage {
@@ -348,7 +365,13 @@ impl Sources {
     }
 
     /// Makes a database of all that can be read, and a report of all that cannot. The clock is for lists with time limits.
-    pub fn compile(mut self, clock: Clock) -> (Database, Report) {
+    pub fn compile(self, clock: Clock) -> (Database, Report) {
+        let (compiled, report) = self.compile_for_limits(clock);
+        (compiled.database, report)
+    }
+
+    /// The same for several limits of points.
+    pub fn compile_for_limits(mut self, clock: Clock) -> (Compiled, Report) {
         for list in &mut self.lists {
             let directory = list.file.rsplit_once('/').map_or("", |(directory, _)| directory);
             let is_category = list.kind.is_of_a_category() && list.rank == Rank::Banned;
@@ -360,28 +383,29 @@ impl Sources {
         let headers = self.patterns_of(|own| &mut own.headers);
         let user_agents = self.patterns_of(|own| &mut own.user_agents);
         let no_searches = self.patterns_of(|own| &mut own.no_searches);
+        let phrases = self.phrases.compile(self.phrase_settings, self.kept);
         let database = Database {
             hasher: self.hasher,
             lists: self.lists,
-            table: match self.kept {
+            table: Arc::new(match self.kept {
                 Kept::Deciding => Table::new(self.drafts),
                 Kept::Every => Table::keeping_all(self.drafts),
-            },
+            }),
             sorts: self.sorts,
-            networks: Networks::new(self.networks),
-            patterns,
-            headers,
-            user_agents,
-            no_searches,
-            clients: Networks::new(self.clients),
-            rewrites: Rewrites::new(self.rules),
+            networks: Arc::new(Networks::new(self.networks)),
+            patterns: Arc::new(patterns),
+            headers: Arc::new(headers),
+            user_agents: Arc::new(user_agents),
+            no_searches: Arc::new(no_searches),
+            clients: Arc::new(Networks::new(self.clients)),
+            rewrites: Arc::new(Rewrites::new(self.rules)),
             files: self.files,
-            filters: Filters::new(self.hasher.0, self.filters),
+            filters: Arc::new(Filters::new(self.hasher.0, self.filters)),
             blankets: self.blankets,
-            phrases: self.phrases.compile(self.phrase_settings, self.kept),
+            phrases: Arc::new(phrases.with_limit(self.phrase_settings.points_max)),
             clock,
         };
-        (database, self.report)
+        (Compiled { database, phrases }, self.report)
     }
 
     /// Expressions of one sort, all at once; those that find no room are reported.

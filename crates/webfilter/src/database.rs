@@ -19,26 +19,27 @@ use lockgate_model::{Buffer, BufferSet, Engine, Flow, FlowState};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// All lists, ready to be asked.
+/// All lists, ready to be asked. A clone shares what is large.
+#[derive(Clone)]
 pub struct Database {
     pub(crate) hasher: Hasher,
     pub(crate) lists: Vec<List>,
-    pub(crate) table: Table,
+    pub(crate) table: Arc<Table>,
     pub(crate) sorts: Sorts,
-    pub(crate) networks: Networks,
-    pub(crate) patterns: Patterns,
+    pub(crate) networks: Arc<Networks>,
+    pub(crate) patterns: Arc<Patterns>,
     /// For the lines of a header.
-    pub(crate) headers: Patterns,
-    pub(crate) user_agents: Patterns,
+    pub(crate) headers: Arc<Patterns>,
+    pub(crate) user_agents: Arc<Patterns>,
     /// Addresses whose words are not looked at.
-    pub(crate) no_searches: Patterns,
+    pub(crate) no_searches: Arc<Patterns>,
     /// Who asks.
-    pub(crate) clients: Networks,
-    pub(crate) rewrites: Rewrites,
+    pub(crate) clients: Arc<Networks>,
+    pub(crate) rewrites: Arc<Rewrites>,
     pub(crate) files: Files,
-    pub(crate) filters: Filters,
+    pub(crate) filters: Arc<Filters>,
     pub(crate) blankets: Vec<(Scope, ListId, u32)>,
-    pub(crate) phrases: Phrases,
+    pub(crate) phrases: Arc<Phrases>,
     pub(crate) clock: Clock,
 }
 
@@ -163,6 +164,11 @@ impl Database {
     /// How many different phrases it looks for in pages, the parts of combinations among them.
     pub fn phrase_count(&self) -> usize {
         self.phrases.len()
+    }
+
+    /// Whether both are the same lists, in memory once, whatever their limits.
+    pub fn shares_names_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.table, &other.table)
     }
 
     pub(crate) fn phrases(&self) -> &Phrases {

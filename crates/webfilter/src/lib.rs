@@ -34,6 +34,7 @@ mod content_type;
 mod cut_tests;
 mod database;
 mod decision;
+mod earlier;
 mod filters;
 mod grouped;
 mod hash;
@@ -54,7 +55,7 @@ mod scanner_tests;
 mod table;
 
 pub use address::Address;
-pub use compiler::{Include, Kept, Sources};
+pub use compiler::{Compiled, Include, Kept, Sources};
 pub use content_type::ContentType;
 pub use database::{Database, Files};
 pub use decision::{Decision, Listing, Outcome};

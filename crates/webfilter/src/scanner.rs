@@ -4,11 +4,12 @@ use crate::address::{Address, HOST_BYTES_MAX, URI_BYTES_MAX};
 use crate::content_type::ContentType;
 use crate::database::Database;
 use crate::decision::{Decision, Outcome};
+use crate::earlier::{Earlier, Said};
 use crate::phrases::{self, Page};
 use crate::request::{HEADER_BYTES_MAX, Request};
 use lockgate_model::{
-    Buffer, Class, FileType, Flow, FlowState, Hit, Part, PartId, Points, PointsTerm, Scanner, Security, Sink,
-    Transaction, Want,
+    Buffer, Class, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Points, PointsTerm, Scanner,
+    Security, Sink, Transaction, TransactionId, Want,
 };
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,26 +22,30 @@ const TERMS_MAX: usize = 64;
 /// The longest method that is told from others.
 const METHOD_BYTES_MAX: usize = 64;
 
-/// One connection: lists keep nothing between transactions.
+/// One connection: lists keep nothing between transactions but what they said of a request, for its answer.
 pub(crate) struct Connection {
     database: Arc<Database>,
     scheme: &'static str,
     client: IpAddr,
+    earlier: Earlier,
 }
 
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
         let scheme = if flow.security == Security::Tls { "https" } else { "http" };
-        Self { database, scheme, client: flow.client.ip() }
+        Self { database, scheme, client: flow.client.ip(), earlier: Earlier::default() }
     }
 }
 
 impl FlowState for Connection {
-    fn open(&mut self, _about: &Transaction) -> Box<dyn Scanner> {
+    fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         Box::new(Transmission {
             database: Arc::clone(&self.database),
             scheme: self.scheme,
             client: self.client,
+            earlier: self.earlier.clone(),
+            id: about.id,
+            direction: about.direction,
             method: Vec::new(),
             header: Vec::new(),
             host: Vec::new(),
@@ -61,6 +66,9 @@ struct Transmission {
     database: Arc<Database>,
     scheme: &'static str,
     client: IpAddr,
+    earlier: Earlier,
+    id: TransactionId,
+    direction: Direction,
     method: Vec<u8>,
     header: Vec<u8>,
     host: Vec<u8>,
@@ -87,6 +95,22 @@ enum HasText {
 }
 
 impl Transmission {
+    /// What the lists say of the request; of what answers it they have said so already.
+    fn decide(&mut self, uri: &[u8]) -> (Address, Decision) {
+        let is_answer = self.direction == Direction::ToClient;
+        let said = is_answer.then(|| self.earlier.take(self.id, &self.host, uri)).flatten();
+        said.unwrap_or_else(|| {
+            let is_tunnel = self.method == b"CONNECT";
+            let scheme = if is_tunnel { "https" } else { self.scheme };
+            let request = Request::new(scheme, &self.host, uri)
+                .with_header(&std::mem::take(&mut self.header))
+                .through_tunnel(is_tunnel)
+                .by(self.client);
+            let decision = self.database.judge(&request, self.database.now());
+            (request.address, decision)
+        })
+    }
+
     /// The page has come to its end, or to that of what is read of it.
     fn score(&mut self, part: PartId, sink: &mut dyn Sink) {
         let Some((_, page)) = self.page.take_if(|(page, _)| *page == part) else { return };
@@ -163,16 +187,15 @@ impl Scanner for Transmission {
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         match buffer {
             Buffer::HttpUri => {
-                let is_tunnel = self.method == b"CONNECT";
-                let scheme = if is_tunnel { "https" } else { self.scheme };
-                let request = Request::new(scheme, &self.host, &std::mem::take(&mut self.uri))
-                    .with_header(&std::mem::take(&mut self.header))
-                    .through_tunnel(is_tunnel)
-                    .by(self.client);
-                let decision = self.database.judge(&request, self.database.now());
+                let uri = std::mem::take(&mut self.uri);
+                let (address, decision) = self.decide(&uri);
                 self.outcome = decision.outcome;
                 self.report(&decision, part, buffer, sink);
-                self.address = Some(request.address);
+                self.address = Some(address.clone());
+                if self.direction == Direction::ToServer {
+                    let (id, host) = (self.id, std::mem::take(&mut self.host));
+                    self.earlier.keep(Said { id, host, uri, address, decision });
+                }
             }
             Buffer::FileData => self.score(part, sink),
             Buffer::HttpContentType if self.outcome != Outcome::Exception => {

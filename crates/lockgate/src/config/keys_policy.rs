@@ -117,8 +117,7 @@ const GROUP_KEYS: &[Key<GroupDraft>] = &[
         "naughtynesslimit",
         "number",
         "",
-        "How many points the phrases in a page may have, in place of `webfilter.naughtynesslimit`. A group with a number of its \
-         own has its lists in memory once more.",
+        "How many points the phrases in a page may have, in place of `webfilter.naughtynesslimit`.",
         |d, v| v.number(1).map(|points| d.points_max = Some(points)),
     ),
     BANNED_NAMES,

@@ -12,6 +12,7 @@ use crate::ruleset::kind::{Content, Rank};
 use crate::table::ListId;
 use encoding_rs::Encoding;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What the phrases of a list do that have no weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ struct Draft {
 }
 
 struct DraftPart {
-    written: Box<str>,
+    written: Arc<str>,
     /// The spellings by which it is found.
     patterns: Vec<(Vec<u8>, In)>,
 }
@@ -131,26 +132,47 @@ impl Drafts {
         Some(number)
     }
 
-    /// The phrases, where the limit is known.
-    pub fn compile(self, settings: Settings, kept: Kept) -> Phrases {
-        let mut rules = Rules::default();
-        let mut patterns = Vec::new();
+    /// The phrases, but for what depends on the limit.
+    pub fn compile(self, settings: Settings, kept: Kept) -> Compiled {
+        let (mut written, mut patterns) = (Vec::new(), Vec::new());
         for (part, number) in self.parts.into_iter().zip(0_u32..) {
             let spelled =
                 part.patterns.into_iter().map(|(bytes, readings)| Pattern { bytes, part: number, readings });
             patterns.extend(spelled);
-            rules.parts.push(Part { written: part.written, alone: None, combinations: Vec::new() });
+            written.push(part.written);
         }
-        for draft in self.phrases {
-            let effect = match (draft.weight.points(settings.points_max), draft.bare) {
+        Compiled { settings, kept, search: Arc::new(Search::new(patterns)), written, phrases: self.phrases }
+    }
+}
+
+/// Phrases for any limit.
+pub(crate) struct Compiled {
+    settings: Settings,
+    kept: Kept,
+    search: Arc<Search>,
+    /// The parts.
+    written: Vec<Arc<str>>,
+    phrases: Vec<Draft>,
+}
+
+impl Compiled {
+    /// The phrases, where the limit is known.
+    pub fn with_limit(&self, points_max: i32) -> Phrases {
+        let mut rules = Rules::default();
+        let part =
+            |written: &Arc<str>| Part { written: Arc::clone(written), alone: None, combinations: Vec::new() };
+        rules.parts.extend(self.written.iter().map(part));
+        for draft in &self.phrases {
+            let effect = match (draft.weight.points(points_max), draft.bare) {
                 (Some(points), _) => Effect::Points(points),
                 (None, Bare::Banned) => Effect::Banned,
                 (None, Bare::Exception) => Effect::Exception,
             };
-            let outdone = rules.add(draft.parts, Rule { effect, list: draft.list, line: draft.line });
-            rules.outdone.extend(outdone.filter(|_| kept == Kept::Every));
+            let outdone = rules.add(&draft.parts, Rule { effect, list: draft.list, line: draft.line });
+            rules.outdone.extend(outdone.filter(|_| self.kept == Kept::Every));
         }
-        Phrases { settings, kept, search: Search::new(patterns), rules }
+        let settings = Settings { points_max, ..self.settings };
+        Phrases { settings, kept: self.kept, search: Arc::clone(&self.search), rules }
     }
 }
 
@@ -165,8 +187,8 @@ impl DraftPart {
 
 impl Rules {
     /// Adds a line. Answers with the phrase and the line that decides nothing now, since another one is weightier.
-    fn add(&mut self, parts: Vec<u32>, rule: Rule) -> Option<(u32, Rule)> {
-        if let [number] = parts[..] {
+    fn add(&mut self, parts: &[u32], rule: Rule) -> Option<(u32, Rule)> {
+        if let [number] = *parts {
             let part = self.parts.get_mut(number as usize)?;
             let (first, second) = part.alone.map_or((rule, None), |known| by_weight(known, rule));
             part.alone = Some(first);

@@ -16,7 +16,7 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compiler::{Added, Drafts, PhraseFile};
+pub(crate) use compiler::{Added, Compiled, Drafts, PhraseFile};
 pub(crate) use page::Page;
 pub(crate) use ruleset::{Said, parse};
 pub use score::{Outcome, Score, Term};
@@ -25,6 +25,7 @@ use crate::compiler::Kept;
 use crate::database::List;
 use score::Rules;
 use search::Search;
+use std::sync::Arc;
 
 /// How often a phrase counts: e2guardian's `weightedphrasemode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +74,8 @@ impl Default for Settings {
 pub(crate) struct Phrases {
     pub settings: Settings,
     kept: Kept,
-    search: Search,
+    /// The same for every limit.
+    search: Arc<Search>,
     rules: Rules,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Rule {
 #[derive(Debug)]
 pub(super) struct Part {
     /// As it is written in the list, in UTF-8.
-    pub written: Box<str>,
+    pub written: Arc<str>,
     /// What it does by itself.
     pub alone: Option<Rule>,
     /// The combinations that are asked where it is found.
