@@ -13,6 +13,8 @@ mod ruleset;
 mod score;
 mod search;
 mod seen;
+mod spacing;
+mod speed;
 #[cfg(test)]
 mod tests;
 

@@ -60,6 +60,8 @@ impl Page {
         let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
         self.left -= taken as u64;
         for piece in chunk[..taken].chunks(PIECE_BYTES) {
+            self.forms.raw.reserve(piece.len());
+            self.forms.text.bytes.reserve(piece.len());
             self.normaliser.push(piece, &mut self.forms);
             self.look(phrases, REACH);
         }

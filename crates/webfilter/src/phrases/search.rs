@@ -14,10 +14,11 @@ mod windows;
 
 use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
+use super::speed::Speed;
 use classes::Classes;
 use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
-use places::{BATCH, Batch, Bits, MASK, Near, Sought, Speed};
+use places::{BATCH, Batch, Bits, MASK, Near, Sought};
 use prose::Prose;
 use std::ops::Range;
 use windows::{BEFORE, BEHIND, CORE_BYTES, Entry, Filter, Kind, Windows, word};
@@ -147,7 +148,7 @@ impl Search {
         let places = span.places();
         let mut batch = Batch::new();
         self.walk(&mut batch, span.text, places, &[], open, &mut |kind, at, open| {
-            let word = self.verify(kind, at, span);
+            let (word, _) = self.verify(kind, at, span);
             self.close(kind, word, open, &[&*span]);
         });
         self.scan_for_tiny(span);
@@ -161,12 +162,14 @@ impl Search {
         // Each kind's places come in order.
         let mut next = [0; 5];
         self.walk(&mut batch, raw.text, places.0, &[], open, &mut |kind, at, open| {
-            let word = self.verify(kind, at, raw);
+            let (word, agrees) = self.verify(kind, at, raw);
             let next = &mut next[kind as usize];
             while alike.get(*next).is_some_and(|stretch| stretch.raw + stretch.bytes <= at) {
                 *next += 1;
             }
-            if let Some(stretch) = alike.get(*next)
+            // What no window agrees with here it does not agree with there.
+            if agrees == Agrees::Yes
+                && let Some(stretch) = alike.get(*next)
                 && stretch.raw <= at
             {
                 self.verify(kind, at - stretch.raw + stretch.text, text);
@@ -174,7 +177,7 @@ impl Search {
             self.close(kind, word, open, &[&*raw, &*text]);
         });
         self.walk(&mut batch, text.text, places.1, &alike, open, &mut |kind, at, open| {
-            let word = self.verify(kind, at, text);
+            let (word, _) = self.verify(kind, at, text);
             self.close(kind, word, open, &[&*raw, &*text]);
         });
         self.scan_for_tiny(raw);
@@ -226,20 +229,21 @@ impl Search {
         }
     }
 
-    /// A window that may be one of the kind has its place there; what it begins with.
+    /// A window that may be one of the kind has its place there: what it begins with, and whether that is what a pattern has.
     #[inline]
-    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> u64 {
-        let Some(at) = place.checked_sub(kind.before()) else { return 0 };
+    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> (u64, Agrees) {
+        let Some(at) = place.checked_sub(kind.before()) else { return (0, Agrees::No) };
         let word = span.text.get(at..).map_or(0, word);
-        for entry in self.windows[kind as usize].of(word) {
-            if entry.agrees(word)
-                && let Some(start) = at.checked_sub(usize::from(entry.at))
+        let mut agrees = Agrees::No;
+        for entry in self.windows[kind as usize].of(word).iter().filter(|entry| entry.agrees(word)) {
+            agrees = Agrees::Yes;
+            if let Some(start) = at.checked_sub(usize::from(entry.at))
                 && let Some(pattern) = self.patterns.get(entry.pattern as usize)
             {
                 compare(pattern, start, span);
             }
         }
-        word
+        (word, agrees)
     }
 
     /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings.
@@ -261,6 +265,13 @@ impl Search {
             filter.set(bit, false);
         }
     }
+}
+
+/// Whether a pattern has the bytes that stand at a place, as far as a word has room for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Agrees {
+    Yes,
+    No,
 }
 
 /// Whether a pattern stands there.
