@@ -35,7 +35,7 @@ impl Speed {
 
 /// Which of 64 bytes are spaces, a bit for each.
 #[inline(always)]
-pub(super) fn spaces(bytes: &[u8; MASK]) -> u64 {
+pub(super) fn spaces(bytes: &[u8; 64]) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let eights = bytes.as_chunks::<8>().0.iter().zip((0..64).step_by(8));
     eights.fold(0, |mask, (eight, shift)| {
