@@ -13,8 +13,6 @@ mod ruleset;
 mod score;
 mod search;
 mod seen;
-mod spacing;
-mod speed;
 #[cfg(test)]
 mod tests;
 

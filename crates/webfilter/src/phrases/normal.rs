@@ -9,7 +9,6 @@ use super::Readings;
 use super::charset::{Charset, PRESCAN_BYTES, decode, of_windows_1252};
 use super::entity::{self, REFERENCE_BYTES_MAX, Reading};
 use super::search::Copied;
-use super::spacing::squeeze;
 use std::str::from_utf8;
 
 /// The readings of one page, as far as it has come.
@@ -280,15 +279,23 @@ impl Text {
 
     /// Copies ASCII in small letters, and of spaces only one in a row.
     fn words(&mut self, run: Source<'_>, out: &mut Written) {
-        let Written { bytes, copied } = out;
-        squeeze(run.folded, !self.ends_within_word, bytes, &mut |(begin, text, bytes)| {
-            if let Some(raw) = run.raw
-                && bytes >= COPIED_BYTES_MIN
+        let mut rest = run;
+        while !rest.folded.is_empty() {
+            let spaces = rest.folded.iter().position(|byte| *byte != b' ').unwrap_or(rest.folded.len());
+            let passed_over = if self.ends_within_word { spaces.saturating_sub(1) } else { spaces };
+            rest = rest.split_at(passed_over).1;
+            // Up to the first of two spaces.
+            let end = two_spaces(rest.folded).map_or(rest.folded.len(), |at| at + 1);
+            let (copied, behind) = rest.split_at(end);
+            if let Some(raw) = copied.raw
+                && end >= COPIED_BYTES_MIN
             {
-                copied.push(Copied { raw: raw + begin, text, bytes });
+                out.copied.push(Copied { raw, text: out.bytes.len(), bytes: end });
             }
-        });
-        self.ends_within_word = run.folded.last().map_or(self.ends_within_word, |last| *last != b' ');
+            out.bytes.extend_from_slice(copied.folded);
+            self.ends_within_word = copied.folded.last().map_or(self.ends_within_word, |last| *last != b' ');
+            rest = behind;
+        }
     }
 
     /// Text of any characters.
@@ -363,6 +370,25 @@ impl Text {
 /// What is shorter is not worth being known as a copy.
 const COPIED_BYTES_MIN: usize = 16;
 
+/// Where the first two spaces in a row are.
+fn two_spaces(bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (eights, rest) = bytes.as_chunks::<8>();
+    // The highest bit of a byte says that it is a space; of the byte before the next eight, it is the lowest byte's.
+    let mut before = 0;
+    for (eight, at) in eights.iter().zip((0..).step_by(8)) {
+        let other = u64::from_le_bytes(*eight) ^ 0x2020_2020_2020_2020;
+        let spaces = !((other & LOW).wrapping_add(LOW) | other | LOW);
+        let second = spaces & (spaces << 8 | before);
+        if second != 0 {
+            return (at + second.trailing_zeros() as usize / 8).checked_sub(1);
+        }
+        before = spaces >> 56;
+    }
+    let from = (bytes.len() - rest.len()).saturating_sub(1);
+    bytes[from..].windows(2).position(|two| two == b"  ").map(|at| from + at)
+}
+
 /// What a character is in the normal form: nothing, a space, or letters.
 pub(super) fn normal(it: char) -> impl Iterator<Item = char> {
     let it = match it {
@@ -425,6 +451,25 @@ impl Meta {
                     *self = Self::Looking;
                 }
                 Self::Taking => kept(std::slice::from_ref(byte)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_spaces;
+
+    #[test]
+    fn the_first_two_spaces_are_found() {
+        for length in 0..40 {
+            for at in 0..length {
+                for second in at..length {
+                    let mut bytes = vec![b'\xa0'; length];
+                    (bytes[at], bytes[second]) = (b' ', b' ');
+                    let expected = bytes.windows(2).position(|two| two == b"  ");
+                    assert_eq!(two_spaces(&bytes), expected, "{bytes:?}");
+                }
             }
         }
     }

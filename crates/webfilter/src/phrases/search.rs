@@ -14,11 +14,10 @@ mod windows;
 
 use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
-use super::speed::Speed;
 use classes::Classes;
 use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
-use places::{BATCH, Batch, Bits, MASK, Near, Sought};
+use places::{BATCH, Batch, Bits, MASK, Near, Sought, Speed};
 use prose::Prose;
 use std::ops::Range;
 use windows::{BEFORE, BEHIND, CORE_BYTES, Entry, Filter, Kind, Windows, word};

@@ -6,7 +6,6 @@
 
 use super::classes::Classes;
 use super::windows::{BEFORE, BEHIND, CORES, Filter, Kind, LONG, SHORT};
-use crate::phrases::speed::{Speed, spaces};
 
 /// How many places are looked at before what was kept is gone through.
 pub(super) const BATCH: usize = 16 * MASK;
@@ -21,6 +20,39 @@ pub(super) type Near = [u8; BEFORE + BATCH + 2 * MASK];
 type Places = [u16; BATCH + MASK];
 /// As many masks as a batch has.
 pub(super) type Bits = [u64; BATCH / MASK];
+
+/// Which instructions the loops are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speed {
+    Portable,
+    /// Those that find and count bits by themselves, and shift by any register.
+    #[cfg(target_arch = "x86_64")]
+    Bits,
+    /// And those that compare 64 bytes at once, and look 64 up.
+    #[cfg(target_arch = "x86_64")]
+    Vectors,
+}
+
+impl Speed {
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let bits = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("popcnt");
+            let vectors = is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vbmi")
+                && is_x86_feature_detected!("avx512vbmi2");
+            match (bits, vectors) {
+                (true, true) => return Self::Vectors,
+                (true, false) => return Self::Bits,
+                _ => {}
+            }
+        }
+        Self::Portable
+    }
+}
 
 /// Where windows may stand, a bit for each place of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +261,19 @@ fn first_of_four(spaces: u64, next: u64) -> u64 {
 fn block(near: &Near, at: usize) -> &[u8; MASK] {
     const NONE: &[u8; MASK] = &[0; MASK];
     near[BEFORE + at..].first_chunk().unwrap_or(NONE)
+}
+
+/// Which of 64 bytes are spaces, a bit for each.
+#[inline(always)]
+fn spaces(bytes: &[u8; MASK]) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let eights = bytes.as_chunks::<8>().0.iter().zip((0..64).step_by(8));
+    eights.fold(0, |mask, (eight, shift)| {
+        let other = u64::from_le_bytes(*eight) ^ 0x2020_2020_2020_2020;
+        // The highest bit of each byte that is zero, and no other; then these eight bits side by side.
+        let zero = !((other & LOW).wrapping_add(LOW) | other | LOW);
+        mask | ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
