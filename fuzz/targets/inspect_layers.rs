@@ -1,9 +1,9 @@
-//! A whole mail through the waist. Rule: the same judgement at every cut, and what is released is what came in.
+//! A whole mail, file or form through the waist. Rule: the same judgement at every cut, and what is released is what came in.
 #![no_main]
 
 use lockgate_inspect::policy::Policy;
-use lockgate_inspect::{Coding, Generation, HoldPlan, Inspection, Pools, Progress, Root, Session};
-use lockgate_model::{Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
+use lockgate_inspect::{Coding, Generation, HoldPlan, Inspection, Pools, Progress, Released, Root, Session};
+use lockgate_model::{Buffer, Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
 use std::sync::{Arc, LazyLock};
 
 static GENERATION: LazyLock<Arc<Generation>> = LazyLock::new(|| {
@@ -26,11 +26,12 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     };
     for root in [Root::Mail, Root::File, Root::Coded(vec![Coding::Deflate, Coding::Gzip]), form] {
         let whole = judge([content], root.clone(), content);
-        assert_eq!(whole, judge(pieces.iter().copied(), root, content));
+        assert_eq!(whole, judge(pieces.iter().copied(), root.clone(), content));
+        stream(&pieces, root, content);
     }
 });
 
-fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[u8]) -> String {
+fn begin(root: Root, plan: HoldPlan) -> Inspection {
     let pools = Pools { hold: Pool::new(64 << 20), parts: Pool::new(64 << 20) };
     let nowhere = ([127, 0, 0, 1], 0).into();
     let flow = Flow {
@@ -51,8 +52,51 @@ fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[
         recipients: Vec::new(),
         name: None,
     };
-    let mut inspection =
-        session.begin(&about, group, root, HoldPlan::HeadAndTail { hold_bytes: 512, tail_bytes: 64 });
+    session.begin(&about, group, root, plan)
+}
+
+/// As content whose end nobody can wait for: what came is inspected and leaves at once. What a decoder makes of that may
+/// depend on the cuts; what leaves may not.
+fn stream(pieces: &[&[u8]], root: Root, content: &[u8]) {
+    let mut inspection = begin(root, HoldPlan::HeadAndTail { hold_bytes: 64, tail_bytes: 32 });
+    inspection.about(Buffer::HttpHost, b"a.example");
+    assert!(!inspection.wants(Buffer::HttpHost), "signatures do not look at it");
+    let mut released = Vec::new();
+    for piece in pieces {
+        push(&mut inspection, piece, &mut released);
+        inspection.took(2_000_000);
+        while inspection.settle() == Progress::Busy {
+            push(&mut inspection, b"", &mut released);
+        }
+        take(inspection.release_tail(), &mut released);
+        if inspection.is_streaming() && !inspection.is_refused() {
+            assert_eq!((inspection.held_bytes(), inspection.held().len()), (0, 0));
+        }
+        assert!(content.starts_with(&released));
+        assert_eq!(inspection.released_bytes(), released.len() as u64);
+    }
+    assert_eq!(inspection.wire_bytes(), content.len() as u64);
+    while inspection.finish() == Progress::Busy {}
+    take(inspection.release(b""), &mut released);
+    assert!(if inspection.is_refused() { content.starts_with(&released) } else { content == released });
+}
+
+/// In two parts, as a range of it leaves.
+fn take(rest: Released<'static>, released: &mut Vec<u8>) {
+    let all: Vec<u8> = rest.slices().flatten().copied().collect();
+    let (mut skip, mut take) = (0, all.len() as u64 / 2);
+    let first = rest.part(&mut skip, &mut take);
+    assert_eq!((first.bytes(), skip, take), (all.len() / 2, 0, 0));
+    first.followed_by(Released::default()).slices().for_each(|slice| released.extend_from_slice(slice));
+    released.extend_from_slice(&all[all.len() / 2..]);
+}
+
+fn judge<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, root: Root, content: &[u8]) -> String {
+    let plan = match root {
+        Root::Mail => HoldPlan::Head { hold_bytes: 512 },
+        _ => HoldPlan::HeadAndTail { hold_bytes: 512, tail_bytes: 64 },
+    };
+    let mut inspection = begin(root, plan);
     let mut released = Vec::new();
     for chunk in chunks {
         push(&mut inspection, chunk, &mut released);

@@ -145,7 +145,12 @@ impl Pair {
         wait::until_line(|| self.front.events().join("\n"), &["\"verdict\"", &format!("\"url\":\"{last}\"")]);
         let word = format!(" {last} ");
         let is_logged = || self.server.log().iter().any(|line| line.contains(&word)).then_some(());
-        if wait::within(LOGGED_WITHIN, is_logged).is_none() {
+        let patience = match self.front {
+            Front::Gateway(_) => PATIENCE,
+            // It is expected to lose some.
+            Front::Naive(_) => LOGGED_WITHIN,
+        };
+        if wait::within(patience, is_logged).is_none() {
             return Some(format!("the server has not logged {last}"));
         }
         let mut found = None;

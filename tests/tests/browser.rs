@@ -125,11 +125,20 @@ fn a_page_that_came_by_http_2_speaks_websocket_all_the_same() {
     nginx.put("page.html", PAGE);
     let shown = browser.navigate(&format!("https://localhost:{}/page.html", nginx.http2.port()));
     assert_eq!((shown.status, shown.protocol.as_str()), (200, "h2"), "{shown:?}");
-    // By HTTP/2 it is not offered (RFC 8441), so the browser comes again by HTTP/1.1.
+    // In a stream of the connection that is there (RFC 8441); the server is asked by HTTP/1.1.
+    let connections = || gateway.events().iter().filter(|line| line.contains("\"intercepted\"")).count();
+    let before = connections();
     let url = nginx.websocket(server.address);
-    let mut say = |word: &str| browser.evaluate(&SAY.replace("URL", &url).replace("WORD", word));
-    assert_eq!(say("hello"), "hello");
-    assert_eq!(say("bad"), "closed");
+    let elsewhere = url.replace("/websocket/", "/upload/");
+    for (url, word, heard) in [
+        (&url, "hello", "hello"),
+        (&url, "bad", "closed"),
+        // What is there speaks no WebSocket.
+        (&elsewhere, "hello", "closed"),
+        (&url, "again", "again"),
+    ] {
+        assert_eq!(browser.evaluate(&SAY.replace("URL", url).replace("WORD", word)), heard, "{url} {word}");
+    }
     gateway.until_event(&[
         "\"verdict\"",
         "\"cut\"",
@@ -137,4 +146,5 @@ fn a_page_that_came_by_http_2_speaks_websocket_all_the_same() {
         "\"status\":101",
         "\"protocol\":\"HTTP/1.1\"",
     ]);
+    assert_eq!(connections(), before, "no further connection was made");
 }

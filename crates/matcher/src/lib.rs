@@ -36,7 +36,6 @@ mod view;
 mod wildcard;
 
 pub use database::Database;
-pub use look::{Hits, LOOKS_MAX, Lens, Table};
 pub use scanner::{Match, Scanner};
 pub use segment::Case;
 pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet};

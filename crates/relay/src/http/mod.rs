@@ -83,6 +83,23 @@ async fn serve_http1(stream: Stream, visitor: Visitor, shared: Arc<Shared>) {
     client.end(patience, over).await;
 }
 
+/// Serves a connection within another one, by HTTP/1: to the same site, for the same user.
+async fn serve_at_site(stream: Stream, outer: &Session) {
+    let session = Box::new(Session::new(outer.client.clone(), Arc::clone(&outer.shared)));
+    session.secure();
+    if let Some(user) = outer.settled() {
+        session.settle(user);
+    }
+    if let Some(site) = outer.site() {
+        session.enter(site.by_http1());
+    }
+    let mut client = Box::new(Http1::new(stream));
+    let over = client.run(&session).await;
+    let patience = session.client.gate.settings.timeouts.data_block;
+    session.drop_kept();
+    client.end(patience, over).await;
+}
+
 /// TLS towards the client, within its time.
 async fn accept_tls(accepted: &mut Accepted) -> io::Result<()> {
     let Some(config) = accepted.gate.tls.clone() else { return Err(io::ErrorKind::Unsupported.into()) };

@@ -1,6 +1,7 @@
 //! The one site behind a connection whose TLS is intercepted: [`Site`]. Rule: what the server has not proved to be is not
 //! what the client is told.
 
+use super::ALPN_HTTP1;
 use super::asked::Goal;
 use super::origin::Origin;
 use super::page::Page;
@@ -15,6 +16,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::timeout;
 
 /// Where every request of the connection goes.
+#[derive(Clone)]
 pub struct Site {
     /// The host: the name that the client asked for under TLS, or where there was none, where it wanted to go.
     pub host: String,
@@ -31,6 +33,11 @@ pub struct Site {
 }
 
 impl Site {
+    /// The same for a connection by which HTTP/1.1 alone is spoken.
+    pub fn by_http1(&self) -> Self {
+        Self { alpn: vec![ALPN_HTTP1.to_vec()], ..self.clone() }
+    }
+
     /// What its own requests go to.
     pub fn goal(&self) -> Goal<'_> {
         Goal { scheme: Scheme::Https, host: &self.host, port: self.port }

@@ -8,7 +8,7 @@
 use super::Readings;
 use super::charset::{Charset, PRESCAN_BYTES, decode, of_windows_1252};
 use super::entity::{self, REFERENCE_BYTES_MAX, Reading};
-use memchr::memmem::Finder;
+use super::search::Copied;
 use std::str::from_utf8;
 
 /// The readings of one page, as far as it has come.
@@ -23,9 +23,19 @@ pub(super) struct Normaliser {
 }
 
 /// What a page's bytes become: appended to what is there.
-pub(super) struct Output<'a> {
-    pub raw: &'a mut Vec<u8>,
-    pub text: &'a mut Vec<u8>,
+#[derive(Default)]
+pub(super) struct Output {
+    /// The raw reading; without one, what the text is made of.
+    pub raw: Vec<u8>,
+    pub text: Written,
+}
+
+/// The text that was written.
+#[derive(Default)]
+pub(super) struct Written {
+    pub bytes: Vec<u8>,
+    /// What of it stands in the raw reading as well, in order.
+    pub copied: Vec<Copied>,
 }
 
 impl Normaliser {
@@ -36,13 +46,13 @@ impl Normaliser {
             declared: declared.map(<[u8]>::to_vec),
             charset: Charset::Plain,
             head: Some(Vec::new()),
-            text: Text::new(),
+            text: Text::default(),
             meta: Meta::Looking,
         }
     }
 
     /// The page's next bytes.
-    pub fn push(&mut self, mut chunk: &[u8], out: &mut Output<'_>) {
+    pub fn push(&mut self, mut chunk: &[u8], out: &mut Output) {
         if let Some(head) = &mut self.head {
             let taken = chunk.len().min(PRESCAN_BYTES - head.len());
             head.extend_from_slice(&chunk[..taken]);
@@ -56,50 +66,68 @@ impl Normaliser {
     }
 
     /// The page has ended.
-    pub fn finish(&mut self, out: &mut Output<'_>) {
+    pub fn finish(&mut self, out: &mut Output) {
         self.begin(out);
+        let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
         if let Charset::Other(decoder) = &mut self.charset {
-            let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
-            decode(decoder, &[], true, &mut |piece| written(readings, text, meta, piece, out.text));
+            decode(decoder, &[], true, &mut |piece| text.decoded(readings, meta, piece, &mut out.text));
         }
-        self.text.finish(out.text);
+        self.text.finish(&mut out.text);
         // A word at the end is a word; and there is room for the last window.
         out.raw.extend_from_slice(b"    ");
-        out.text.extend_from_slice(b"   ");
+        out.text.bytes.extend_from_slice(b"   ");
     }
 
     /// The charset is decided by the first bytes, which are then read.
-    fn begin(&mut self, out: &mut Output<'_>) {
+    fn begin(&mut self, out: &mut Output) {
         let Some(head) = self.head.take() else { return };
         self.charset = Charset::of_page(&head, self.declared.as_deref());
         // A word at the beginning is a word.
         out.raw.push(b' ');
-        out.text.push(b' ');
+        out.text.bytes.push(b' ');
         self.read(&head, out);
     }
 
-    fn read(&mut self, chunk: &[u8], out: &mut Output<'_>) {
-        if matches!(self.readings, Readings::Raw | Readings::Both) {
-            append_folded(out.raw, chunk);
-        }
-        if self.readings == Readings::Raw {
-            return;
-        }
+    fn read(&mut self, chunk: &[u8], out: &mut Output) {
+        let start = out.raw.len();
+        append_folded(&mut out.raw, chunk);
         let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
         match &mut self.charset {
-            Charset::Plain => written(readings, text, meta, chunk, out.text),
+            _ if readings == Readings::Raw => {}
+            Charset::Plain if readings == Readings::Meta => {
+                text.decoded(readings, meta, chunk, &mut out.text)
+            }
+            Charset::Plain => {
+                text.push(
+                    Source { bytes: chunk, folded: &out.raw[start..], raw: Some(start) },
+                    &mut out.text,
+                );
+            }
             Charset::Other(decoder) => {
-                decode(decoder, chunk, false, &mut |piece| written(readings, text, meta, piece, out.text));
+                decode(decoder, chunk, false, &mut |piece| {
+                    text.decoded(readings, meta, piece, &mut out.text)
+                });
             }
         }
     }
 }
 
-/// What is written there becomes text.
-fn written(readings: Readings, text: &mut Text, meta: &mut Meta, bytes: &[u8], out: &mut Vec<u8>) {
-    match readings {
-        Readings::Meta => meta.push(bytes, &mut |kept| text.push(kept, out)),
-        _ => text.push(bytes, out),
+/// What text is made of, as it is written and in small letters.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    bytes: &'a [u8],
+    folded: &'a [u8],
+    /// Where it stands in the raw reading, if it does.
+    raw: Option<usize>,
+}
+
+impl Source<'_> {
+    fn split_at(self, at: usize) -> (Self, Self) {
+        let (bytes, folded) = (self.bytes.split_at(at), self.folded.split_at(at));
+        (
+            Self { bytes: bytes.0, folded: folded.0, raw: self.raw },
+            Self { bytes: bytes.1, folded: folded.1, raw: self.raw.map(|raw| raw + at) },
+        )
     }
 }
 
@@ -122,8 +150,9 @@ fn append_folded(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Where in the markup the text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
+    #[default]
     Text,
     Tag,
     /// In a character reference.
@@ -131,56 +160,65 @@ enum Place {
 }
 
 /// The text of a page in UTF-8 or windows-1252.
+#[derive(Default)]
 struct Text {
     place: Place,
     reference: Vec<u8>,
     /// The beginning of a character in UTF-8.
     partial: Vec<u8>,
-    ends_with_space: bool,
-    two_spaces: Finder<'static>,
+    /// Whether the last that was written is no space.
+    ends_within_word: bool,
+    /// Room for what is made small.
+    folded: Vec<u8>,
 }
 
 impl Text {
-    fn new() -> Self {
-        Self {
-            place: Place::Text,
-            reference: Vec::new(),
-            partial: Vec::new(),
-            ends_with_space: true,
-            two_spaces: Finder::new(b"  "),
+    /// Reads what stands nowhere in the raw reading.
+    fn decoded(&mut self, readings: Readings, meta: &mut Meta, bytes: &[u8], out: &mut Written) {
+        let mut read = |bytes: &[u8]| {
+            let mut folded = std::mem::take(&mut self.folded);
+            folded.clear();
+            append_folded(&mut folded, bytes);
+            self.push(Source { bytes, folded: &folded, raw: None }, out);
+            self.folded = folded;
+        };
+        match readings {
+            Readings::Meta => meta.push(bytes, &mut read),
+            _ => read(bytes),
         }
     }
 
-    fn push(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
-        while let Some(first) = bytes.first() {
+    fn push(&mut self, mut source: Source<'_>, out: &mut Written) {
+        while let Some(first) = source.bytes.first() {
             match self.place {
                 Place::Text => {
-                    let at = memchr::memchr2(b'<', b'&', bytes).unwrap_or(bytes.len());
-                    self.run(&bytes[..at], out);
-                    let Some(mark) = bytes.get(at) else { return };
+                    let at = memchr::memchr2(b'<', b'&', source.bytes);
+                    let (run, rest) = source.split_at(at.unwrap_or(source.bytes.len()));
+                    self.run(run, out);
+                    let Some(mark) = rest.bytes.first() else { return };
                     self.flush(out);
                     self.place = if *mark == b'<' { Place::Tag } else { Place::Reference };
                     if *mark == b'&' {
                         self.reference.push(b'&');
                     }
-                    bytes = &bytes[at + 1..];
+                    source = rest.split_at(1).1;
                 }
                 Place::Tag => {
-                    let Some(at) = memchr::memchr(b'>', bytes) else { return };
+                    let Some(at) = memchr::memchr(b'>', source.bytes) else { return };
                     self.place = Place::Text;
-                    self.ascii(b" ", out);
-                    bytes = &bytes[at + 1..];
+                    self.space(out);
+                    source = source.split_at(at + 1).1;
                 }
                 Place::Reference => {
                     if self.refer(*first, out) {
-                        bytes = &bytes[1..];
+                        source = source.split_at(1).1;
                     }
                 }
             }
         }
     }
 
-    fn finish(&mut self, out: &mut Vec<u8>) {
+    fn finish(&mut self, out: &mut Written) {
         if self.place == Place::Reference {
             self.no_reference(out);
         }
@@ -188,7 +226,7 @@ impl Text {
     }
 
     /// The next byte of a character reference; whether it belongs to it.
-    fn refer(&mut self, byte: u8, out: &mut Vec<u8>) -> bool {
+    fn refer(&mut self, byte: u8, out: &mut Written) -> bool {
         debug_assert!(self.reference.len() <= REFERENCE_BYTES_MAX);
         match entity::read(&self.reference, byte) {
             Reading::More => {
@@ -209,37 +247,59 @@ impl Text {
     }
 
     /// It was none, so that it says what is written.
-    fn no_reference(&mut self, out: &mut Vec<u8>) {
+    fn no_reference(&mut self, out: &mut Written) {
         self.place = Place::Text;
-        let written = std::mem::take(&mut self.reference);
-        self.ascii(&written, out);
+        for byte in std::mem::take(&mut self.reference) {
+            self.ascii(folded(byte), out);
+        }
     }
 
     /// Text without markup.
-    fn run(&mut self, run: &[u8], out: &mut Vec<u8>) {
-        if run.is_ascii() {
-            if !run.is_empty() {
+    fn run(&mut self, run: Source<'_>, out: &mut Written) {
+        if run.bytes.is_ascii() {
+            if !run.bytes.is_empty() {
                 self.flush(out);
-                self.ascii(run, out);
+                self.words(run, out);
             }
             return;
         }
         if self.partial.is_empty() {
-            return self.characters(run, out);
+            return self.characters(run.bytes, out);
         }
         // A character that was cut: at most three bytes more.
-        for (byte, at) in run.iter().zip(1..) {
+        for (byte, at) in run.bytes.iter().zip(1..) {
             self.partial.push(*byte);
             if from_utf8(&self.partial).err().is_none_or(|error| error.error_len().is_some()) {
                 let so_far = std::mem::take(&mut self.partial);
                 self.characters(&so_far, out);
-                return self.run(&run[at..], out);
+                return self.run(run.split_at(at).1, out);
             }
         }
     }
 
+    /// Copies ASCII in small letters, and of spaces only one in a row.
+    fn words(&mut self, run: Source<'_>, out: &mut Written) {
+        let mut rest = run;
+        while !rest.folded.is_empty() {
+            let spaces = rest.folded.iter().position(|byte| *byte != b' ').unwrap_or(rest.folded.len());
+            let passed_over = if self.ends_within_word { spaces.saturating_sub(1) } else { spaces };
+            rest = rest.split_at(passed_over).1;
+            // Up to the first of two spaces.
+            let end = two_spaces(rest.folded).map_or(rest.folded.len(), |at| at + 1);
+            let (copied, behind) = rest.split_at(end);
+            if let Some(raw) = copied.raw
+                && end >= COPIED_BYTES_MIN
+            {
+                out.copied.push(Copied { raw, text: out.bytes.len(), bytes: end });
+            }
+            out.bytes.extend_from_slice(copied.folded);
+            self.ends_within_word = copied.folded.last().map_or(self.ends_within_word, |last| *last != b' ');
+            rest = behind;
+        }
+    }
+
     /// Text of any characters.
-    fn characters(&mut self, mut run: &[u8], out: &mut Vec<u8>) {
+    fn characters(&mut self, mut run: &[u8], out: &mut Written) {
         loop {
             let error = match from_utf8(run) {
                 Ok(text) => return self.utf_8(text, out),
@@ -258,72 +318,75 @@ impl Text {
     }
 
     /// What began like a character in UTF-8 is none.
-    fn flush(&mut self, out: &mut Vec<u8>) {
+    fn flush(&mut self, out: &mut Written) {
         if !self.partial.is_empty() {
             let partial = std::mem::take(&mut self.partial);
             self.windows_1252(&partial, out);
         }
     }
 
-    fn windows_1252(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    fn windows_1252(&mut self, bytes: &[u8], out: &mut Written) {
         for it in bytes.iter().filter_map(|byte| of_windows_1252(*byte)) {
             self.character(it, out);
         }
     }
 
-    fn utf_8(&mut self, text: &str, out: &mut Vec<u8>) {
-        let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-            if ascii > 0 {
-                self.ascii(&rest.as_bytes()[..ascii], out);
-                rest = &rest[ascii..];
+    fn utf_8(&mut self, text: &str, out: &mut Written) {
+        for it in text.chars() {
+            if it.is_ascii() {
+                self.ascii(folded(it as u8), out);
             } else {
-                self.character(first, out);
-                rest = &rest[first.len_utf8()..];
+                self.character(it, out);
             }
         }
     }
 
-    fn character(&mut self, it: char, out: &mut Vec<u8>) {
+    fn character(&mut self, it: char, out: &mut Written) {
         let mut utf_8 = [0; 4];
         for small in normal(it) {
             let bytes = small.encode_utf8(&mut utf_8).as_bytes();
-            if bytes.len() == 1 {
-                self.ascii(bytes, out);
+            if let [byte] = bytes {
+                self.ascii(folded(*byte), out);
             } else {
-                out.extend_from_slice(bytes);
-                self.ends_with_space = false;
+                out.bytes.extend_from_slice(bytes);
+                self.ends_within_word = true;
             }
         }
     }
 
-    /// Appends text, small, and of spaces only one in a row.
-    fn ascii(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let start = out.len();
-        append_folded(out, bytes);
-        let skip = |out: &[u8], from: usize| {
-            out[from..].iter().position(|byte| *byte != b' ').unwrap_or(out.len() - from)
-        };
-        let mut read = start + if self.ends_with_space { skip(out, start) } else { 0 };
-        let mut write = start;
-        loop {
-            let two = self.two_spaces.find(&out[read..]);
-            let end = two.map_or(out.len(), |at| read + at + 1);
-            if read != write {
-                out.copy_within(read..end, write);
-            }
-            write += end - read;
-            if two.is_none() {
-                break;
-            }
-            read = end + skip(out, end);
-        }
-        if write > start {
-            self.ends_with_space = out[write - 1] == b' ';
-        }
-        out.truncate(write);
+    fn space(&mut self, out: &mut Written) {
+        self.ascii(b' ', out);
     }
+
+    /// Appends a small letter, or a space if there is none yet.
+    fn ascii(&mut self, byte: u8, out: &mut Written) {
+        if byte != b' ' || self.ends_within_word {
+            out.bytes.push(byte);
+        }
+        self.ends_within_word = byte != b' ';
+    }
+}
+
+/// What is shorter is not worth being known as a copy.
+const COPIED_BYTES_MIN: usize = 16;
+
+/// Where the first two spaces in a row are.
+fn two_spaces(bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (eights, rest) = bytes.as_chunks::<8>();
+    // The highest bit of a byte says that it is a space; of the byte before the next eight, it is the lowest byte's.
+    let mut before = 0;
+    for (eight, at) in eights.iter().zip((0..).step_by(8)) {
+        let other = u64::from_le_bytes(*eight) ^ 0x2020_2020_2020_2020;
+        let spaces = !((other & LOW).wrapping_add(LOW) | other | LOW);
+        let second = spaces & (spaces << 8 | before);
+        if second != 0 {
+            return (at + second.trailing_zeros() as usize / 8).checked_sub(1);
+        }
+        before = spaces >> 56;
+    }
+    let from = (bytes.len() - rest.len()).saturating_sub(1);
+    bytes[from..].windows(2).position(|two| two == b"  ").map(|at| from + at)
 }
 
 /// What a character is in the normal form: nothing, a space, or letters.
@@ -388,6 +451,25 @@ impl Meta {
                     *self = Self::Looking;
                 }
                 Self::Taking => kept(std::slice::from_ref(byte)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_spaces;
+
+    #[test]
+    fn the_first_two_spaces_are_found() {
+        for length in 0..40 {
+            for at in 0..length {
+                for second in at..length {
+                    let mut bytes = vec![b'\xa0'; length];
+                    (bytes[at], bytes[second]) = (b' ', b' ');
+                    let expected = bytes.windows(2).position(|two| two == b"  ");
+                    assert_eq!(two_spaces(&bytes), expected, "{bytes:?}");
+                }
             }
         }
     }

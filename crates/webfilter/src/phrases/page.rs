@@ -2,7 +2,7 @@
 
 use super::normal::{Normaliser, Output};
 use super::score::{self, Outcome, Score, Tally, Term};
-use super::search::{In, REACH, Search};
+use super::search::{In, Open, REACH, Span};
 use super::seen::Seen;
 use super::{Phrases, Readings};
 use crate::compiler::Kept;
@@ -12,22 +12,27 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A larger chunk is read in pieces, so that the readings of one stay near and small.
-const PIECE_BYTES: usize = 8 << 10;
+const PIECE_BYTES: usize = 16 << 10;
+/// Fewer bytes wait for more, since each look has a cost of its own.
+const LOOK_BYTES_MIN: usize = 1 << 10;
 
 /// A page, as far as it has come.
 pub(crate) struct Page {
     normaliser: Normaliser,
+    /// What may belong to a phrase that has not come whole.
+    forms: Output,
     raw: Reading,
     text: Reading,
+    readings: Readings,
+    /// What is still looked for.
+    open: Open,
     /// How much may still be read.
     left: u64,
 }
 
-/// One reading of a page.
+/// What was found in one reading of a page.
 struct Reading {
     which: In,
-    /// What may belong to a phrase that has not come whole.
-    bytes: Vec<u8>,
     /// Up to where windows were looked at.
     looked: usize,
     seen: Seen,
@@ -37,16 +42,15 @@ impl Page {
     /// A page that begins. `charset` is what its server says.
     pub fn new(phrases: &Phrases, charset: Option<&[u8]>) -> Self {
         let settings = phrases.settings;
-        let reading = |which| Reading {
-            which,
-            bytes: Vec::new(),
-            looked: 0,
-            seen: Seen::new(phrases.rules.parts.len(), settings.counting),
-        };
+        let parts = phrases.rules.parts.len();
+        let reading = |which| Reading { which, looked: 0, seen: Seen::new(parts, settings.counting) };
         Self {
             normaliser: Normaliser::new(settings.readings, charset),
+            forms: Output::default(),
             raw: reading(In::RAW),
             text: reading(In::TEXT),
+            readings: settings.readings,
+            open: phrases.search.open(),
             left: settings.bytes_max,
         }
     }
@@ -56,20 +60,43 @@ impl Page {
         let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
         self.left -= taken as u64;
         for piece in chunk[..taken].chunks(PIECE_BYTES) {
-            self.normaliser.push(piece, &mut Output { raw: &mut self.raw.bytes, text: &mut self.text.bytes });
-            self.raw.look(&phrases.search, REACH);
-            self.text.look(&phrases.search, REACH);
+            self.normaliser.push(piece, &mut self.forms);
+            self.look(phrases, REACH);
         }
-        self.raw.rest();
-        self.text.rest();
+        // Nothing comes for a while: no more memory is kept than there are bytes.
+        self.forms.raw.shrink_to_fit();
+        self.forms.text.bytes.shrink_to_fit();
+        self.forms.text.copied = Vec::new();
         self.left > 0
+    }
+
+    /// Looks for phrases, but for the last bytes, which more may follow.
+    fn look(&mut self, phrases: &Phrases, reach: usize) {
+        let Output { raw, text } = &mut self.forms;
+        let end = |bytes: &[u8]| bytes.len().saturating_sub(reach);
+        let to_do =
+            end(raw).saturating_sub(self.raw.looked) + end(&text.bytes).saturating_sub(self.text.looked);
+        if to_do >= LOOK_BYTES_MIN || reach == 0 {
+            let (mut of_raw, mut of_text) = (self.raw.span(raw, reach), self.text.span(&text.bytes, reach));
+            match self.readings {
+                Readings::Raw => phrases.search.scan(&mut of_raw, &mut self.open),
+                Readings::Text | Readings::Meta => phrases.search.scan(&mut of_text, &mut self.open),
+                Readings::Both => {
+                    phrases.search.scan_both(&mut of_raw, &mut of_text, &text.copied, &mut self.open)
+                }
+            }
+            self.raw.looked = self.raw.looked.max(end(raw));
+            self.text.looked = self.text.looked.max(end(&text.bytes));
+        }
+        text.copied.clear();
+        self.raw.drop_done(raw);
+        self.text.drop_done(&mut text.bytes);
     }
 
     /// The page has ended: its score.
     pub fn finish(mut self, phrases: &Phrases, lists: &[List], holds: &dyn Fn(ListId) -> bool) -> Score {
-        self.normaliser.finish(&mut Output { raw: &mut self.raw.bytes, text: &mut self.text.bytes });
-        self.raw.look(&phrases.search, 0);
-        self.text.look(&phrases.search, 0);
+        self.normaliser.finish(&mut self.forms);
+        self.look(phrases, 0);
         let points_max = phrases.settings.points_max;
         let tally = |reading: &Reading| phrases.rules.tally(&reading.seen, points_max, holds);
         let is_read = |readings: &[Readings]| readings.contains(&phrases.settings.readings);
@@ -160,20 +187,16 @@ fn terms(
 }
 
 impl Reading {
-    /// Looks for phrases, but for the last bytes, which more may follow.
-    fn look(&mut self, search: &Search, reach: usize) {
-        let end = self.bytes.len().saturating_sub(reach);
-        if end > self.looked {
-            search.scan(&self.bytes, self.looked..end, self.which, &mut self.seen);
-            self.looked = end;
-        }
-        let done = self.looked.saturating_sub(REACH);
-        self.bytes.drain(..done);
-        self.looked -= done;
+    /// What is to be looked at.
+    fn span<'a>(&'a mut self, text: &'a [u8], reach: usize) -> Span<'a> {
+        let places = self.looked..text.len().saturating_sub(reach).max(self.looked);
+        Span { which: self.which, text, places, seen: &mut self.seen }
     }
 
-    /// Nothing comes for a while: keeps no more memory than it has bytes.
-    fn rest(&mut self) {
-        self.bytes.shrink_to_fit();
+    /// Keeps of the bytes what a phrase may begin in.
+    fn drop_done(&mut self, bytes: &mut Vec<u8>) {
+        let done = self.looked.saturating_sub(REACH);
+        bytes.drain(..done);
+        self.looked -= done;
     }
 }

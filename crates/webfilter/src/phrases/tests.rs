@@ -218,15 +218,19 @@ fn page() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn readings(page: &[u8], cuts: &[usize], readings: Readings) -> (Vec<u8>, Vec<u8>) {
-    let (mut raw, mut text) = (Vec::new(), Vec::new());
+    let mut out = normal::Output::default();
     let mut normaliser = normal::Normaliser::new(readings, None);
     let mut from = 0;
     for cut in cuts.iter().copied().chain([page.len()]) {
-        normaliser.push(&page[from..cut], &mut normal::Output { raw: &mut raw, text: &mut text });
+        normaliser.push(&page[from..cut], &mut out);
         from = cut;
     }
-    normaliser.finish(&mut normal::Output { raw: &mut raw, text: &mut text });
-    (raw, text)
+    normaliser.finish(&mut out);
+    for copied in &out.text.copied {
+        let (raw, text) = (copied.raw..copied.raw + copied.bytes, copied.text..copied.text + copied.bytes);
+        assert_eq!(out.raw[raw], out.text.bytes[text], "what is said to be a copy is one");
+    }
+    (out.raw, out.text.bytes)
 }
 
 proptest! {

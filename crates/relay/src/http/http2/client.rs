@@ -8,7 +8,7 @@ use super::super::downstream::Downstream;
 use super::super::page::{About, Page};
 use super::super::session::{Over, Session, client_gone};
 use super::flow::{Incoming, Outgoing, broken};
-use super::{heads, limits, tunnel};
+use super::{heads, limits, tunnel, websocket};
 use crate::events::access::Ending;
 use crate::stream::{ReadOutcome, Reading, Stream};
 use bytes::Bytes;
@@ -42,7 +42,11 @@ pub struct Http2 {
 /// Serves a connection on which HTTP/2 was agreed on.
 pub async fn serve(stream: Stream, session: Rc<Session>) {
     let timeouts = session.client.gate.settings.timeouts.clone();
-    let handshake = timeout(timeouts.handshake, limits::server().handshake(stream));
+    let mut builder = limits::server();
+    if websocket::is_offered(&session) {
+        builder.enable_connect_protocol();
+    }
+    let handshake = timeout(timeouts.handshake, builder.handshake(stream));
     let Ok(Ok(mut connection)) = handshake.await else { return };
     let mut exchanges = JoinSet::new();
     let mut idle_since = Instant::now();
@@ -98,20 +102,14 @@ async fn serve_one(
     respond: SendResponse<Bytes>,
 ) -> Result<(), Over> {
     let (head, stream) = request.into_parts();
-    let follows = if stream.is_end_stream() { Follows::Nothing } else { Follows::Content };
-    let read = heads::request(&head, follows);
-    let framing = match &read {
-        // What follows is the tunnel's.
-        Ok((head, _)) if head.method == b"CONNECT" => Framing::Chunked,
-        Ok((_, framing)) => *framing,
-        Err(_) => Framing::Chunked,
-    };
-    let mut client = Http2 { incoming: Incoming::new(stream, framing), respond, outgoing: None };
-    let over = match read {
-        Ok((head, framing)) => client.exchange(&session, head, framing).await,
-        Err(refusal) => client.refuse(&session, &Page::bad_request(refusal.status(), refusal.words())),
-    };
     let patience = session.client.gate.settings.timeouts.data_block;
+    let (mut client, over) = if websocket::is_asked_for(&head) && websocket::is_offered(&session) {
+        let mut client = Http2 { incoming: Incoming::new(stream, Framing::Chunked), respond, outgoing: None };
+        let over = Box::pin(websocket::serve(&session, &mut client, head)).await;
+        (client, over)
+    } else {
+        exchanged(&session, &head, stream, respond).await
+    };
     match over {
         Ok(()) | Err(Over::Said) => client.finish(patience).await.map_err(client_gone),
         Err(Over::BreakOff | Over::Secured) => {
@@ -123,6 +121,29 @@ async fn serve_one(
             Err(Over::Client)
         }
     }
+}
+
+/// A request and its response.
+async fn exchanged(
+    session: &Session,
+    head: &http::request::Parts,
+    stream: RecvStream,
+    respond: SendResponse<Bytes>,
+) -> (Http2, Result<(), Over>) {
+    let follows = if stream.is_end_stream() { Follows::Nothing } else { Follows::Content };
+    let read = heads::request(head, follows);
+    let framing = match &read {
+        // What follows is the tunnel's.
+        Ok((head, _)) if head.method == b"CONNECT" => Framing::Chunked,
+        Ok((_, framing)) => *framing,
+        Err(_) => Framing::Chunked,
+    };
+    let mut client = Http2 { incoming: Incoming::new(stream, framing), respond, outgoing: None };
+    let over = match read {
+        Ok((head, framing)) => client.exchange(session, head, framing).await,
+        Err(refusal) => client.refuse(session, &Page::bad_request(refusal.status(), refusal.words())),
+    };
+    (client, over)
 }
 
 impl Http2 {
@@ -138,7 +159,7 @@ impl Http2 {
     }
 
     /// Answers what is no request that could be served.
-    fn refuse(&mut self, session: &Session, page: &Page) -> Result<(), Over> {
+    pub(super) fn refuse(&mut self, session: &Session, page: &Page) -> Result<(), Over> {
         let id = TransactionId(session.shared.next_id());
         let about = session.about(None, id);
         let written = self.say_page(page, &about);

@@ -2,7 +2,8 @@
 //! does, or what is found in it, is no concern of the others.
 //!
 //! `client` takes streams from a client's connection, each an exchange of its own; `origin` asks by streams of a connection
-//! to a server, `tunnel` what follows a CONNECT. `flow` is the content of a stream in each direction, `heads` its heads as `lockgate_proto::http` has them,
+//! to a server, `tunnel` what follows a CONNECT,
+//! `websocket` a WebSocket in a stream. `flow` is the content of a stream in each direction, `heads` its heads as `lockgate_proto::http` has them,
 //! `limits` what a connection may cost.
 
 mod client;
@@ -11,6 +12,7 @@ mod heads;
 mod limits;
 mod origin;
 mod tunnel;
+mod websocket;
 
 pub use client::{Http2, serve};
 pub use origin::{Http2Origin, Streams};

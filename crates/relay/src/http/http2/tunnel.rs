@@ -25,14 +25,13 @@ pub async fn serve(session: &Session, client: &mut Http2, head: &RequestHead) ->
     outer.write(&out).map_err(client_gone)?;
     // Its own end is the end of what is carried; who breaks off the stream breaks off the connection.
     let served = serve_http1(inner, session.client.clone(), Arc::clone(&session.shared));
-    let carried = carry(client, outer);
+    let carried = carry(client, outer, Answer::to(b"CONNECT", Opens::Tunnel));
     let ((), carried) = tokio::join!(served, carried);
     carried.map_err(client_gone)
 }
 
 /// Copies both ways until both have ended. Time limits are the business of who serves the other end.
-async fn carry(client: &mut Http2, mut outer: Stream) -> io::Result<()> {
-    let answer = Answer::new();
+pub async fn carry(client: &mut Http2, mut outer: Stream, answer: Answer) -> io::Result<()> {
     let mut ways = Ways { answer, up: Up::Open, down_ended: false };
     while !ways.down_ended || client.pending_bytes() > 0 {
         let moved = ways.up(client, &mut outer)? | ways.down(client, &mut outer)?;
@@ -127,8 +126,24 @@ impl Ways {
     }
 }
 
-/// What is said of the CONNECT, in the words of HTTP/1.
-enum Answer {
+/// What is said of what was asked for, in the words of HTTP/1.
+pub struct Answer {
+    opens: Opens,
+    state: State,
+}
+
+/// What opens the way.
+pub enum Opens {
+    /// Any success.
+    Tunnel,
+    /// A change to WebSocket, by which the server proves that it knows what it changes to (RFC 6455 section 4.1).
+    WebSocket {
+        /// What it proves that by.
+        accept: String,
+    },
+}
+
+enum State {
     Awaited(Box<ResponseReader>),
     /// The tunnel is there: all that follows is the tunnel's.
     Open,
@@ -137,20 +152,21 @@ enum Answer {
 }
 
 impl Answer {
-    fn new() -> Self {
+    /// To a request with this method.
+    pub fn to(method: &[u8], opens: Opens) -> Self {
         let mut reader = ResponseReader::new(Disposition::Strict, Limits::default());
-        reader.expect(b"CONNECT");
-        Self::Awaited(Box::new(reader))
+        reader.expect(method);
+        Self { opens, state: State::Awaited(Box::new(reader)) }
     }
 
     fn is_open(&self) -> bool {
-        matches!(self, Self::Open)
+        matches!(self.state, State::Open)
     }
 
     /// Takes what there is of the answer; the rest is the tunnel's.
     fn push<'a>(&mut self, mut bytes: &'a [u8], client: &mut Http2) -> io::Result<&'a [u8]> {
         loop {
-            let (Self::Awaited(reader) | Self::Refused(reader)) = self else { return Ok(bytes) };
+            let (State::Awaited(reader) | State::Refused(reader)) = &mut self.state else { return Ok(bytes) };
             let step = reader.step(bytes);
             bytes = &bytes[step.consumed..];
             match step.frame {
@@ -164,13 +180,27 @@ impl Answer {
     }
 
     fn begin(&mut self, mut head: ResponseHead, framing: Framing, client: &mut Http2) -> io::Result<()> {
+        let is_open = match &self.opens {
+            Opens::Tunnel => (200..=299).contains(&head.status),
+            Opens::WebSocket { accept } if head.status == 101 => {
+                if head.fields.get("sec-websocket-accept") != Some(accept.as_bytes()) {
+                    return Err(io::Error::other("the server does not prove that it speaks WebSocket"));
+                }
+                // There is no change of protocols within HTTP/2, and nothing to prove (RFC 8441 section 5).
+                head.status = 200;
+                ["sec-websocket-accept", "upgrade"].iter().for_each(|name| head.fields.remove(name));
+                true
+            }
+            // What comes before the answer says nothing that matters to a WebSocket.
+            Opens::WebSocket { .. } if head.status < 200 => return Ok(()),
+            Opens::WebSocket { .. } => false,
+        };
         head.fields.remove("connection");
-        let is_open = (200..=299).contains(&head.status);
         let framing = if is_open { Framing::Chunked } else { framing };
         client.begin(&head, framing, false)?;
-        let next = std::mem::replace(self, Self::Open);
-        if let (false, Self::Awaited(reader)) = (is_open, next) {
-            *self = Self::Refused(reader);
+        let next = std::mem::replace(&mut self.state, State::Open);
+        if let (false, State::Awaited(reader)) = (is_open, next) {
+            self.state = State::Refused(reader);
         }
         Ok(())
     }

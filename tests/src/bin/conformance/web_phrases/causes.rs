@@ -13,7 +13,9 @@ pub enum Cause {
     References,
     /// Spaces and marks beyond ASCII, which it takes for parts of words.
     Marks,
-    /// Letters beyond ASCII, which it compares as bytes: in a page of another charset than the list they are others.
+    /// A page in UTF-8 whose phrases are listed in ISO 8859-1: it compares bytes.
+    Charset,
+    /// Letters beyond ASCII in other ways: it makes capitals among them small in pages, and not in lists.
     Letters,
     /// More than one of these.
     Several,
@@ -21,8 +23,8 @@ pub enum Cause {
 
 impl Cause {
     /// The simplest first.
-    pub const ALL: [Self; 6] =
-        [Self::Again, Self::End, Self::References, Self::Marks, Self::Letters, Self::Several];
+    pub const ALL: [Self; 7] =
+        [Self::Again, Self::End, Self::References, Self::Marks, Self::Charset, Self::Letters, Self::Several];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +32,10 @@ impl Cause {
             Self::End => "at the end of the text, whose last byte e2guardian loses",
             Self::References => "characters written as references, which e2guardian does not read",
             Self::Marks => "spaces and marks beyond ASCII, which e2guardian takes for parts of words",
-            Self::Letters => "letters beyond ASCII, which e2guardian compares as bytes, whatever the charset",
+            Self::Charset => "a page in UTF-8 and a list in ISO 8859-1, which e2guardian compares as bytes",
+            Self::Letters => {
+                "letters beyond ASCII, of which e2guardian makes capitals small in pages and not in lists"
+            }
             Self::Several => "several of these",
         }
     }
@@ -43,12 +48,17 @@ impl Cause {
             Self::End => page.bytes.clone(),
             Self::References => references_read(&page.bytes),
             Self::Marks => marks_as_spaces(&page.bytes),
+            Self::Charset => iso_8859_1(&page.bytes)?,
             Self::Letters => ascii(&page.bytes),
             Self::Several => ascii(&marks_as_spaces(&references_read(&page.bytes))),
         };
         let is_same = self != Self::End && bytes == page.bytes;
         let ended = [&bytes[..], b" quiet evening "].concat();
-        (!is_same).then(|| Page { bytes: ended, ..page.clone() })
+        let content_type = match self {
+            Self::Charset => String::from("text/html; charset=iso-8859-1"),
+            _ => page.content_type.clone(),
+        };
+        (!is_same).then(|| Page { bytes: ended, content_type, ..page.clone() })
     }
 }
 
@@ -99,6 +109,12 @@ fn marks_as_spaces(bytes: &[u8]) -> Vec<u8> {
             bytes.iter().map(|byte| if is_mark(byte) { b' ' } else { *byte }).collect()
         }
     }
+}
+
+/// The same page in another charset, where that has all its characters.
+fn iso_8859_1(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    text.chars().map(|it| u8::try_from(u32::from(it)).ok()).collect()
 }
 
 fn ascii(bytes: &[u8]) -> Vec<u8> {

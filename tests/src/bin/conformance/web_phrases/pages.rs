@@ -1,18 +1,19 @@
 //! The pages that both filters judge. Rule: drawn by seed, and by the lists' own words: with no code of the gateway's.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::web_lines::{lines_of, phrases};
 use super::super::{Dice, files_below};
 
-/// How many pages are made with any number of phrases.
+const SEEDS: [u64; 3] = [50, 51, 52];
+/// How many pages are made with any number of phrases by each seed.
 const ANY: usize = 700;
 /// How many are made for each limit, so that their points are near it.
 pub const NEAR: usize = 300;
 /// How many of each sort that e2guardian is known to read otherwise.
-const ODD: usize = 12;
+const ODD: usize = 4;
 /// How many files of the data are taken at most, and how long.
 const FILES_MAX: usize = 6000;
 const FILE_BYTES_MAX: u64 = 400 << 10;
@@ -76,7 +77,11 @@ pub fn files(data: &Path) -> Vec<Page> {
 /// Pages made of ordinary words and of phrases of the lists.
 pub fn made(lists: &Path, limits: &[i32]) -> Vec<Page> {
     let lists = Lists::read(lists);
-    let mut dice = Dice(50);
+    SEEDS.into_iter().flat_map(|seed| by_seed(seed, &lists, limits)).collect()
+}
+
+fn by_seed(seed: u64, lists: &Lists, limits: &[i32]) -> Vec<Page> {
+    let mut dice = Dice(seed);
     let mut pages = Vec::new();
     for number in 0..ANY {
         let count = dice.roll(40);
@@ -92,7 +97,10 @@ pub fn made(lists: &Path, limits: &[i32]) -> Vec<Page> {
             pages.push(page(Sort::Near, name, "text/html", &some, "a quiet evening", &mut dice));
         }
     }
-    pages.extend(odd(&lists, &mut dice));
+    pages.extend(odd(lists, &mut dice));
+    for page in &mut pages {
+        page.name = format!("seed {seed}: {}", page.name);
+    }
     pages
 }
 
@@ -175,7 +183,8 @@ impl Lists {
         let mut read = Self { by_file: HashMap::new(), weighted: Vec::new() };
         let below = lists.join("phraselists");
         let in_use = fs::read_to_string(lists.join("weightedphraselist")).unwrap_or_default();
-        let in_use: HashSet<&str> = in_use
+        // In one order: of two lines for the same words it is always the same that counts here.
+        let in_use: BTreeSet<&str> = in_use
             .lines()
             .filter_map(|line| {
                 line.strip_prefix(".Include<")?.split('>').next()?.split("phraselists/").nth(1)

@@ -1,0 +1,114 @@
+//! Which bytes the shortest windows are made of: [`Classes`]. Rule: what it passes over is no such window; what it lets through
+//! may be none.
+//!
+//! The windows, of three bytes or of two, are parted into two sets of eight groups, and a table for each of their three bytes
+//! says in which groups of a set a byte stands there. Where one group has all three, a window may begin. The tables are small
+//! enough for a processor's registers.
+
+use super::windows::Kind;
+
+/// How many bytes are looked at.
+const BYTES: usize = Kind::Three.length();
+
+/// How many sets there are, and how many groups each has: a bit of a byte for each.
+const SETS: usize = 2;
+const GROUPS: usize = 8;
+/// How often a byte is met in prose, of 100, about: letters from a to z, a space, others.
+const LETTERS: [f64; 26] = [
+    6.7, 1.2, 2.4, 3.1, 9.5, 1.7, 1.8, 4.2, 5.8, 0.3, 0.7, 3.3, 2.1, 5.6, 6.2, 1.6, 0.2, 5.3, 5.4, 7.2, 2.4,
+    0.9, 1.7, 0.3, 1.6, 0.2,
+];
+const SPACE: f64 = 17.0;
+const OTHER: f64 = 0.1;
+
+/// The groups in which each byte stands, by its place in the window.
+#[derive(Debug)]
+pub(super) struct Classes {
+    pub sets: [[[u8; 256]; BYTES]; SETS],
+}
+
+impl Classes {
+    /// Of these windows.
+    pub fn new(threes: &[u64], twos: &[u64]) -> Self {
+        let mut groups = vec![Group::new(); SETS * GROUPS];
+        // Whatever follows two bytes, so that they share a group.
+        if let Some(group) = groups.first_mut() {
+            twos.iter().for_each(|two| *group = group.with(first(*two)));
+            group.bytes[2] = [!twos.is_empty(); 256];
+            group.shares[2] = 100.0;
+        }
+        let mut windows: Vec<[u8; 3]> = threes.iter().map(|three| first(*three)).collect();
+        windows.sort_unstable_by(|one, other| common(other).total_cmp(&common(one)).then(one.cmp(other)));
+        windows.dedup();
+        for window in windows {
+            let cost = |group: &Group| group.with(window).common() - group.common();
+            let best = groups.iter_mut().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+            if let Some(group) = best {
+                *group = group.with(window);
+            }
+        }
+        let mut sets = [[[0; 256]; BYTES]; SETS];
+        for (tables, groups) in sets.iter_mut().zip(groups.chunks(GROUPS)) {
+            for (group, bit) in groups.iter().zip(0..) {
+                for (table, bytes) in tables.iter_mut().zip(&group.bytes) {
+                    for (entry, stands) in table.iter_mut().zip(bytes) {
+                        *entry |= u8::from(*stands) << bit;
+                    }
+                }
+            }
+        }
+        Self { sets }
+    }
+
+    /// Whether a window may begin so.
+    #[inline(always)]
+    pub fn holds(&self, three: [u8; 3]) -> bool {
+        let [first, second, third] = three.map(usize::from);
+        self.sets.iter().any(|[one, two, three]| one[first] & two[second] & three[third] != 0)
+    }
+}
+
+/// Windows that share a bit.
+#[derive(Clone)]
+struct Group {
+    bytes: [[bool; 256]; BYTES],
+    shares: [f64; BYTES],
+}
+
+impl Group {
+    fn new() -> Self {
+        Self { bytes: [[false; 256]; BYTES], shares: [0.0; BYTES] }
+    }
+
+    fn with(&self, window: [u8; 3]) -> Self {
+        let mut group = self.clone();
+        for ((byte, bytes), total) in window.into_iter().zip(&mut group.bytes).zip(&mut group.shares) {
+            let stands = &mut bytes[usize::from(byte)];
+            *total += if *stands { 0.0 } else { share(byte) };
+            *stands = true;
+        }
+        group
+    }
+
+    /// How often it lets something through, about.
+    fn common(&self) -> f64 {
+        self.shares.iter().product()
+    }
+}
+
+fn first(word: u64) -> [u8; 3] {
+    let [one, two, three, ..] = word.to_le_bytes();
+    [one, two, three]
+}
+
+fn common(window: &[u8; 3]) -> f64 {
+    window.iter().map(|byte| share(*byte)).product()
+}
+
+fn share(byte: u8) -> f64 {
+    match byte {
+        b' ' => SPACE,
+        b'a'..=b'z' => LETTERS.get(usize::from(byte - b'a')).copied().unwrap_or(OTHER),
+        _ => OTHER,
+    }
+}

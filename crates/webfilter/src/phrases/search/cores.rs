@@ -1,0 +1,77 @@
+//! Which bytes of phrases they are looked for by: [`chosen`]. Rule: an estimate that decides how fast a search is, never what it
+//! finds.
+//!
+//! Each phrase needs one of several windows, of which all together are to be met in prose as seldom as can be; and one window
+//! serves any number of phrases. To choose the best set is hard (weighted set cover); what is taken here again and again is the
+//! window that costs least for each phrase that has none yet (Chvátal 1979).
+
+use super::prose::Prose;
+use super::windows::CORE_BYTES;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// Four bytes without a space.
+pub(super) fn cores(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.windows(CORE_BYTES).filter(|four| !four.contains(&b' '))
+}
+
+/// So many bytes, of which the first two are no spaces.
+pub(super) fn beginnings(text: &[u8], bytes: usize) -> impl Iterator<Item = &[u8]> {
+    text.windows(bytes).filter(|window| !window.iter().take(2).any(|byte| *byte == b' '))
+}
+
+/// One of the windows of each phrase, if it has any.
+pub(super) fn chosen<'a>(windows: &[Vec<&'a [u8]>], prose: &Prose) -> Vec<Option<&'a [u8]>> {
+    let mut having: HashMap<&[u8], Vec<usize>> = HashMap::new();
+    for (number, windows) in windows.iter().enumerate() {
+        for window in windows {
+            let having = having.entry(window).or_default();
+            if having.last() != Some(&number) {
+                having.push(number);
+            }
+        }
+    }
+    // Costs are compared as bits, which for numbers that are not negative comes to the same.
+    let cost = |window: &[u8], count: usize| (prose.rate(window) / count as f64).to_bits();
+    let mut cheapest: BinaryHeap<_> =
+        having.iter().map(|(window, having)| Reverse((cost(window, having.len()), *window))).collect();
+    let mut chosen = vec![None; windows.len()];
+    while let Some(Reverse((known, window))) = cheapest.pop() {
+        let Some(having) = having.get(window) else { continue };
+        let left = having.iter().filter(|number| chosen.get(**number) == Some(&None)).count();
+        if left == 0 {
+            continue;
+        }
+        // Others may have served some of its phrases since.
+        let now = cost(window, left);
+        if now > known {
+            cheapest.push(Reverse((now, window)));
+            continue;
+        }
+        for number in having {
+            if let Some(chosen) = chosen.get_mut(*number) {
+                chosen.get_or_insert(window);
+            }
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_has_a_core_that_is_rare_or_shared() {
+        let texts: [&[u8]; 6] = [b"with zany", b" zanyness ", b"the with", b"cum on", b"", b"zany with them"];
+        let prose = Prose::new(texts.iter().copied());
+        let chosen = chosen(&texts.map(|text| cores(text).collect()), &prose);
+        assert_eq!(chosen[0], Some(&b"zany"[..]));
+        assert_eq!(chosen[1], Some(&b"zany"[..]));
+        assert_eq!(chosen[2], Some(&b"with"[..]), "it has no other");
+        assert_eq!(chosen[3..5], [None, None]);
+        assert!(chosen[5].is_some());
+        let threes: Vec<_> = beginnings(b"ab c de", 3).collect();
+        assert_eq!(threes, [b"ab "]);
+    }
+}

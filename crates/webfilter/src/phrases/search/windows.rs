@@ -1,0 +1,219 @@
+//! Windows, by which phrases are looked for: [`Kind`], [`Windows`], [`Filter`]. Rule: a filter fits the nearest cache and
+//! answers without a branch; what it lets through is looked up here.
+
+use std::collections::HashSet;
+
+/// Bytes of a core.
+pub(super) const CORE_BYTES: usize = 4;
+/// How far a window reaches at most before the place by which it is found, and behind it.
+pub(super) const BEFORE: usize = 4;
+pub(super) const BEHIND: usize = 8;
+/// Words of 64 bits that the filter of all cores has, those of long windows, and those of short ones.
+pub(super) const CORES: usize = 1 << 10;
+pub(super) const LONG: usize = 1 << 11;
+pub(super) const SHORT: usize = 1 << 9;
+/// How many multipliers are tried for a filter.
+const ATTEMPTS: u64 = 16;
+/// Multiplier of the hash: odd, with bits all over.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What windows of one kind have in common. The place of a window that has a core is the core's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A core and the four bytes behind it.
+    Behind,
+    /// A core and the four bytes before it.
+    Before,
+    /// A core: for patterns that have nothing else.
+    Core,
+    /// Three bytes, of which the first two are no spaces: for patterns without a core.
+    Three,
+    /// Two bytes that are no spaces: for patterns without even that.
+    Two,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] = [Self::Behind, Self::Before, Self::Core, Self::Three, Self::Two];
+
+    /// Bytes of a window.
+    pub const fn length(self) -> usize {
+        match self {
+            Self::Behind | Self::Before => 2 * CORE_BYTES,
+            Self::Core => CORE_BYTES,
+            Self::Three => 3,
+            Self::Two => 2,
+        }
+    }
+
+    /// How far the window begins before its place.
+    pub const fn before(self) -> usize {
+        match self {
+            Self::Before => BEFORE,
+            _ => 0,
+        }
+    }
+}
+
+/// A window, and the pattern that it is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// The pattern's bytes from the window on, as far as a word has room for them, and how many these are.
+    pub word: u64,
+    pub bytes: u8,
+    /// Where in the pattern the window stands.
+    pub at: u8,
+    pub pattern: u32,
+}
+
+impl Entry {
+    /// A pattern's window at a place in it.
+    pub fn new(bytes: &[u8], at: usize, pattern: u32) -> Self {
+        let rest = bytes.get(at..).unwrap_or_default();
+        // A phrase is shorter than that.
+        let at = u8::try_from(at).unwrap_or(u8::MAX);
+        Self { word: word(rest), bytes: rest.len().min(size_of::<u64>()) as u8, at, pattern }
+    }
+
+    /// Whether its pattern may go on as this word does.
+    #[inline]
+    pub fn agrees(&self, word: u64) -> bool {
+        word & mask(usize::from(self.bytes)) == self.word
+    }
+}
+
+/// A bit for each hash that some word has.
+#[derive(Clone, Debug)]
+pub(super) struct Filter<const WORDS: usize> {
+    bits: Box<[u64; WORDS]>,
+    mask: u64,
+    mix: u64,
+}
+
+impl<const WORDS: usize> Filter<WORDS> {
+    const BITS: u32 = WORDS.ilog2() + 6;
+
+    /// What these words have, by their first bytes. Of those to avoid, which each are met so often, hardly any has it by chance.
+    pub fn new(words: &[u64], bytes: usize, avoid: &[(u64, f64)]) -> Self {
+        let known: HashSet<u64> = words.iter().map(|word| word & mask(bytes)).collect();
+        let avoid: Vec<_> = avoid.iter().filter(|(word, _)| !known.contains(&(word & mask(bytes)))).collect();
+        let attempt = |number: u64| {
+            let mix = MIX.wrapping_mul(2 * number + 1);
+            let mut filter = Self { bits: Box::new([0; WORDS]), mask: mask(bytes), mix };
+            words.iter().for_each(|word| filter.set(filter.bit(*word), true));
+            let chance: f64 =
+                avoid.iter().filter(|(word, _)| filter.holds(*word)).map(|(_, rate)| rate).sum();
+            (chance, filter)
+        };
+        let (mut least, mut best) = attempt(0);
+        for number in 1..ATTEMPTS {
+            if least > 0.0 {
+                let (chance, filter) = attempt(number);
+                if chance < least {
+                    (least, best) = (chance, filter);
+                }
+            }
+        }
+        best
+    }
+
+    /// The bit of a word, by its first bytes.
+    #[inline(always)]
+    pub fn bit(&self, word: u64) -> usize {
+        ((word & self.mask).wrapping_mul(self.mix) >> (64 - Self::BITS)) as usize
+    }
+
+    /// Sets a bit, or clears it.
+    pub fn set(&mut self, bit: usize, to: bool) {
+        let mask = 1 << (bit & 63);
+        let word = &mut self.bits[bit >> 6];
+        *word = if to { *word | mask } else { *word & !mask };
+    }
+
+    /// Whether it may be one of the words that begins so.
+    #[inline(always)]
+    pub fn holds(&self, word: u64) -> bool {
+        let bit = self.bit(word);
+        self.bits[bit >> 6] >> (bit & 63) & 1 == 1
+    }
+}
+
+/// The windows of one kind, in lists by hash.
+#[derive(Debug)]
+pub(super) struct Windows {
+    entries: Vec<Entry>,
+    starts: Vec<u32>,
+    /// Which bytes of a word the windows are.
+    mask: u64,
+    mix: u64,
+    shift: u32,
+}
+
+impl Windows {
+    /// Of these entries, all of a kind. All that share a bit of its filter are in one list.
+    pub fn new<const WORDS: usize>(mut entries: Vec<Entry>, filter: &Filter<WORDS>) -> Self {
+        let lists = entries.len().next_power_of_two().clamp(2, WORDS * 64);
+        let (mask, mix, shift) = (filter.mask, filter.mix, 64 - lists.trailing_zeros());
+        let list = |entry: &Entry| ((entry.word & mask).wrapping_mul(mix) >> shift) as usize;
+        entries.sort_by_key(|entry| (list(entry), entry.word, entry.pattern));
+        let mut starts = vec![0_u32; lists + 1];
+        for entry in &entries {
+            starts[list(entry) + 1] += 1;
+        }
+        for at in 0..lists {
+            starts[at + 1] += starts[at];
+        }
+        Self { entries, starts, mask, mix, shift }
+    }
+
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.entries.len() * size_of::<Entry>() + self.starts.len() * 4
+    }
+
+    /// The list in which the windows are that begin with this word.
+    #[inline]
+    pub fn of(&self, word: u64) -> &[Entry] {
+        let list = ((word & self.mask).wrapping_mul(self.mix) >> self.shift) as usize;
+        match self.starts.get(list..list + 2) {
+            Some([start, end]) => &self.entries[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// The first bytes, as many as a word has room for.
+#[inline]
+pub(super) fn word(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk() {
+        return u64::from_le_bytes(*eight);
+    }
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// The first bytes of a word.
+const fn mask(bytes: usize) -> u64 {
+    if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_holds_what_it_is_made_of_and_avoids_what_is_common() {
+        let words: Vec<u64> = (0..2000).map(|at: u64| at.wrapping_mul(MIX) >> 20).collect();
+        let common: Vec<(u64, f64)> = (0..40).map(|at: u64| (at.wrapping_mul(MIX) >> 21, 1.0)).collect();
+        let filter: Filter<SHORT> = Filter::new(&words, 4, &common);
+        assert!(words.iter().all(|word| filter.holds(*word)));
+        let by_chance = |filter: &Filter<SHORT>| {
+            let first = |word: u64| word & mask(4);
+            let is_one = |word: u64| words.iter().any(|other| first(*other) == first(word));
+            common.iter().filter(|(word, _)| filter.holds(*word) && !is_one(*word)).count()
+        };
+        assert!(by_chance(&filter) < by_chance(&Filter::new(&words, 4, &[])).max(1));
+        let mut filter = filter;
+        let bit = filter.bit(words[0]);
+        filter.set(bit, false);
+        assert!(!filter.holds(words[0]));
+    }
+}
