@@ -6,7 +6,7 @@ use lockgate_webfilter::{Address, Database, Key, Kind, Moment, Report, Sources};
 use std::sync::Arc;
 
 /// How many files are made of an input, and how many bytes each has: what a line does, it does in a short list too.
-const FILES_MAX: usize = 4;
+const FILES_MAX: usize = 2;
 const TEXT_BYTES_MAX: usize = 2048;
 /// How many repetitions of expressions are counted ones. More make expressions of megabytes, of which a few a second can be
 /// compiled: that those are refused is for a unit test to show.

@@ -21,6 +21,13 @@ pub enum HoldPlan {
         /// How much is held of what streams.
         tail_bytes: usize,
     },
+    /// The same, where something is to leave in the place of what is held whole: it is so however much others hold.
+    WholeOrTail {
+        /// How much is held before anything leaves.
+        hold_bytes: usize,
+        /// How much is held of what streams.
+        tail_bytes: usize,
+    },
 }
 
 /// Content that may leave: what was held, then a piece of the chunk at hand. The type is the proof that the hold let it go.
@@ -91,6 +98,10 @@ pub struct Hold {
     released_bytes: u64,
 }
 
+/// While more than this part of the pool is out, content that has a tail to hold begins to stream when it is longer than
+/// that: many downloads that begin at once do not hold a head each.
+const CROWDED_PART: u64 = 16;
+
 /// Held bytes lie in segments of this size at most, so that growing never copies what is there.
 const SEGMENT_BYTES_MAX: usize = 32 << 10;
 /// … and at least, so that a mail that comes in small pieces does not cost an allocation for each.
@@ -108,7 +119,11 @@ impl Hold {
         let (hold_bytes, tail_bytes) = match self.plan {
             HoldPlan::Discard => return Released::default(),
             HoldPlan::Head { hold_bytes } => (hold_bytes, 0),
-            HoldPlan::HeadAndTail { hold_bytes, tail_bytes } => (hold_bytes, tail_bytes),
+            HoldPlan::HeadAndTail { hold_bytes, tail_bytes } if self.is_crowded() => {
+                (hold_bytes.min(tail_bytes), tail_bytes)
+            }
+            HoldPlan::HeadAndTail { hold_bytes, tail_bytes }
+            | HoldPlan::WholeOrTail { hold_bytes, tail_bytes } => (hold_bytes, tail_bytes),
         };
         if !self.is_streaming {
             let fits =
@@ -117,6 +132,8 @@ impl Hold {
                 self.keep(chunk);
                 return Released::default();
             }
+            // The pool is for what may leave in whole or not at all.
+            self.grant.clear();
             self.is_streaming = true;
         }
         let released =
@@ -174,6 +191,11 @@ impl Hold {
     /// How many bytes have left.
     pub fn released_bytes(&self) -> u64 {
         self.released_bytes
+    }
+
+    fn is_crowded(&self) -> bool {
+        let pool = self.grant.pool();
+        pool.bytes_taken() > pool.bytes_max() / CROWDED_PART
     }
 
     fn release_all<'a>(&mut self, chunk: &'a [u8]) -> Released<'a> {
@@ -307,6 +329,35 @@ mod tests {
         let pool = Pool::new(15);
         let (lefts, _) = run(HoldPlan::Head { hold_bytes: 50 }, &pool, &[b'x'; 40], 10);
         assert_eq!(lefts, [0, 20, 30, 40]);
+    }
+
+    #[test]
+    fn who_has_a_tail_holds_no_more_than_that_while_others_hold_much() {
+        let (hold_bytes, tail_bytes) = (50, 20);
+        let with_tail = HoldPlan::HeadAndTail { hold_bytes, tail_bytes };
+        for (others, plan, expected) in [
+            (60, with_tail, [0, 0, 0, 0, 0]),
+            (61, with_tail, [0, 0, 0, 0, 30]),
+            (101, with_tail, [0, 0, 10, 20, 30]),
+            (101, HoldPlan::Head { hold_bytes }, [0, 0, 0, 0, 0]),
+            (101, HoldPlan::WholeOrTail { hold_bytes, tail_bytes }, [0, 0, 0, 0, 0]),
+        ] {
+            let pool = Pool::new(100 * CROWDED_PART);
+            let mut grant = pool.grant();
+            grant.grow(others).unwrap();
+            let (lefts, out) = run(plan, &pool, &[b'x'; 50], 10);
+            assert_eq!((lefts.as_slice(), out.len()), (&expected[..], 50), "{plan:?} beside {others}");
+        }
+    }
+
+    #[test]
+    fn what_streams_takes_nothing_of_the_pool() {
+        let pool = Pool::new(1000);
+        let mut hold = Hold::new(HoldPlan::HeadAndTail { hold_bytes: 50, tail_bytes: 20 }, &pool);
+        assert!(hold.take(&[b'x'; 50]).is_empty());
+        assert_eq!(pool.bytes_taken(), 50);
+        assert_eq!(hold.take(b"y").bytes(), 31);
+        assert_eq!((hold.held_bytes(), pool.bytes_taken()), (20, 0));
     }
 
     #[test]

@@ -189,6 +189,11 @@ impl Grant {
         Ok(())
     }
 
+    /// What it is a share of.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// How many bytes are granted.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -33,6 +33,10 @@ impl Queue {
             self.bytes.drain(..self.start);
             self.start = 0;
         }
+        if self.bytes.len() + more.len() > self.bytes.capacity() {
+            // By a quarter and not twofold: much of what is pending is never followed by as much again.
+            self.bytes.reserve_exact(more.len().max(self.bytes.len() / 4));
+        }
         self.bytes.extend_from_slice(more);
     }
 

@@ -163,8 +163,9 @@ pub const LIMITS: Section<Draft> = Section {
             "hold_pool_bytes",
             "size",
             "\"256 MiB\"",
-            "Bytes of mails that may be held at once, over all connections. When they are spent, mails stream from \
-             their first byte.",
+            "Bytes of mails, pages and uploads that may be held at once, over all connections. When they are spent, mails \
+             stream from their first byte. When a sixteenth is, what has a tail to hold (pop3, http) streams from \
+             `tail_bytes` on.",
             |d, v| v.bytes().map(|n| d.settings.hold_pool_bytes = n),
         ),
         key(

@@ -35,18 +35,19 @@ use tokio::time::{Instant, sleep_until, timeout};
 use upgrade::Upgrade;
 
 /// Bytes that may wait for one side before the other is not read any more.
-const PENDING_BYTES_MAX: usize = 32 << 10;
-/// Bytes that are read at once while none wait for the other side: most pages come in one read.
-const READ_BYTES_MAX: usize = 48 << 10;
-/// … and while some do.
-const READ_BYTES_MIN: usize = 8 << 10;
+const PENDING_BYTES_MAX: usize = 8 << 10;
+/// Bytes that are read at once while nothing has left yet: most pages come in one read.
+const FIRST_READ_BYTES: usize = 48 << 10;
+/// … and of what streams, so that little more than its tail is in memory. With less, a read under TLS would bring a part
+/// of a record only.
+const STREAM_READ_BYTES: usize = 32 << 10;
 
 /// Reads in a row before others run: where server and client both keep up, an exchange would never wait by itself.
 const TURNS_MAX: u32 = 4;
 
-/// How much is to be read while so much waits for the other side.
-fn read_bytes(pending_bytes: usize) -> usize {
-    READ_BYTES_MAX.saturating_sub(pending_bytes).max(READ_BYTES_MIN)
+/// How much of a message is to be read at once when so much of it has left.
+fn read_bytes(said: Said) -> usize {
+    if said == Said::Nothing { FIRST_READ_BYTES } else { STREAM_READ_BYTES }
 }
 
 /// One request and its response.

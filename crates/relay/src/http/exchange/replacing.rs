@@ -41,7 +41,7 @@ impl Exchange<'_> {
     /// How such a page is held.
     pub fn whole_plan(&self) -> HoldPlan {
         let tail_bytes = usize::try_from(self.session.client.gate.settings.tail_bytes).unwrap_or(usize::MAX);
-        HoldPlan::HeadAndTail { hold_bytes: self.replace_bytes_max(), tail_bytes }
+        HoldPlan::WholeOrTail { hold_bytes: self.replace_bytes_max(), tail_bytes }
     }
 
     fn replace_bytes_max(&self) -> usize {

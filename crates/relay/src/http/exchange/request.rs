@@ -95,8 +95,7 @@ impl Exchange<'_> {
             return Ok(false);
         }
         with_scratch(|scratch| {
-            let pending = self.origin.as_mut().map_or(0, Upstream::pending_bytes);
-            let scratch = &mut scratch[..read_bytes(pending)];
+            let scratch = &mut scratch[..read_bytes(self.request.said())];
             let count = match self.client.try_read(scratch).map_err(client_gone)? {
                 ReadOutcome::Bytes(count) => count,
                 // What was read before may still be a whole message whose end was not looked at.

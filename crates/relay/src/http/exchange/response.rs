@@ -5,7 +5,7 @@ use super::fault::{Fault, client_gone, gateway, origin_fault};
 use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, read_bytes, stream_plan};
 use crate::http::asked::is_of_connection;
 use crate::http::coding::{self, Codings};
-use crate::http::content::{Content, Outcome};
+use crate::http::content::{Content, Outcome, Said};
 use crate::http::page::Way;
 use crate::http::range::Window;
 use crate::scratch::with_scratch;
@@ -23,7 +23,8 @@ impl Exchange<'_> {
             return Ok(false);
         }
         with_scratch(|scratch| {
-            let scratch = &mut scratch[..read_bytes(self.client.pending_bytes())];
+            let said = self.response.as_ref().map_or(Said::Nothing, |response| response.content.said());
+            let scratch = &mut scratch[..read_bytes(said)];
             let Some(origin) = self.origin.as_mut() else { return Ok(false) };
             let is_used = origin.is_used();
             let count = match origin.try_read(scratch).map_err(|e| origin_fault(is_used, &e))? {

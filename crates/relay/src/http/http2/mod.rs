@@ -18,4 +18,6 @@ pub use client::{Http2, serve};
 pub use origin::{Http2Origin, Streams};
 
 #[cfg(test)]
+mod limits_tests;
+#[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ use tokio::task::{LocalSet, spawn_local};
 const LONG_BYTES: usize = 600_000;
 
 /// A server that speaks HTTP/1.1 and answers by the path.
-fn origin() -> SocketAddr {
+pub fn origin() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -78,13 +78,13 @@ fn serve(mut stream: TcpStream) {
 }
 
 /// A gateway behind TLS.
-struct Gate {
+pub struct Gate {
     running: Running,
     directory: PathBuf,
 }
 
 impl Gate {
-    fn start(name: &str, change: impl FnOnce(&mut Listener)) -> Self {
+    pub fn start(name: &str, change: impl FnOnce(&mut Listener)) -> Self {
         let directory = std::env::temp_dir().join(format!("lockgate-http2-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -104,14 +104,14 @@ impl Gate {
         Self { running, directory }
     }
 
-    fn over(self) {
+    pub fn over(self) {
         self.running.stop();
         self.running.join();
         let _ = std::fs::remove_dir_all(self.directory);
     }
 
-    /// A client's connection.
-    async fn connect(&self) -> Client {
+    /// A client's connection, up to where HTTP/2 was agreed on.
+    pub async fn secured(&self) -> Stream {
         let tcp = tokio::net::TcpStream::connect(self.running.addresses()[0]).await.unwrap();
         let mut config = Arc::unwrap_or_clone(tls::client_config(Verify::Nothing, None).unwrap());
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -119,6 +119,12 @@ impl Gate {
         let name = tls::server_name("localhost").unwrap();
         stream.start_tls_connect(Arc::new(config), name).await.unwrap();
         assert_eq!(stream.alpn(), Some(&b"h2"[..]));
+        stream
+    }
+
+    /// A client's connection.
+    async fn connect(&self) -> Client {
+        let stream = self.secured().await;
         let mut builder = h2::client::Builder::new();
         builder.initial_connection_window_size(1 << 20);
         let (requests, connection) = builder.handshake(stream).await.unwrap();
@@ -154,7 +160,7 @@ async fn content(response: Response<RecvStream>) -> Result<String, h2::Error> {
     Ok(String::from_utf8(all).unwrap())
 }
 
-fn on_one_thread(work: impl Future<Output = ()>) {
+pub fn on_one_thread(work: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let limit = Duration::from_secs(60);
     LocalSet::new().block_on(&runtime, async { tokio::time::timeout(limit, work).await }).unwrap();

@@ -38,6 +38,11 @@ impl Prose {
             threes: vec![0.0; LETTERS * LETTERS * LETTERS],
             words: 0.0,
         };
+        // Lists without a phrase ask for nothing.
+        let mut phrases = phrases.peekable();
+        if phrases.peek().is_none() {
+            return prose;
+        }
         for (line, at) in WORDS.lines().zip(0..) {
             let weights: Vec<f64> =
                 line.split(' ').zip(3_u16..).map(|(_, rank)| 1.0 / f64::from(rank)).collect();
