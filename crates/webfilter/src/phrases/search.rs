@@ -147,8 +147,9 @@ impl Search {
         let places = span.places();
         let mut batch = Batch::new();
         self.walk(&mut batch, span.text, places, &[], open, &mut |kind, at, open| {
-            let (word, _) = self.verify(kind, at, span);
-            self.close(kind, word, open, &[&*span]);
+            if let Some(word) = self.verify(kind, at, span) {
+                self.close(kind, word, open, &[&*span]);
+            }
         });
         self.scan_for_tiny(span);
     }
@@ -161,14 +162,13 @@ impl Search {
         // Each kind's places come in order.
         let mut next = [0; 5];
         self.walk(&mut batch, raw.text, places.0, &[], open, &mut |kind, at, open| {
-            let (word, agrees) = self.verify(kind, at, raw);
+            // What no window agrees with here it does not agree with there.
+            let Some(word) = self.verify(kind, at, raw) else { return };
             let next = &mut next[kind as usize];
             while alike.get(*next).is_some_and(|stretch| stretch.raw + stretch.bytes <= at) {
                 *next += 1;
             }
-            // What no window agrees with here it does not agree with there.
-            if agrees == Agrees::Yes
-                && let Some(stretch) = alike.get(*next)
+            if let Some(stretch) = alike.get(*next)
                 && stretch.raw <= at
             {
                 self.verify(kind, at - stretch.raw + stretch.text, text);
@@ -176,8 +176,9 @@ impl Search {
             self.close(kind, word, open, &[&*raw, &*text]);
         });
         self.walk(&mut batch, text.text, places.1, &alike, open, &mut |kind, at, open| {
-            let (word, _) = self.verify(kind, at, text);
-            self.close(kind, word, open, &[&*raw, &*text]);
+            if let Some(word) = self.verify(kind, at, text) {
+                self.close(kind, word, open, &[&*raw, &*text]);
+            }
         });
         self.scan_for_tiny(raw);
         self.scan_for_tiny(text);
@@ -228,21 +229,23 @@ impl Search {
         }
     }
 
-    /// A window that may be one of the kind has its place there: what it begins with, and whether that is what a pattern has.
+    /// A window that may be one of the kind has its place there. What it begins with, where a pattern has that as well, as far as
+    /// a word has room for it, or where nothing has anything like it.
     #[inline]
-    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> (u64, Agrees) {
-        let Some(at) = place.checked_sub(kind.before()) else { return (0, Agrees::No) };
+    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> Option<u64> {
+        let at = place.checked_sub(kind.before())?;
         let word = span.text.get(at..).map_or(0, word);
-        let mut agrees = Agrees::No;
-        for entry in self.windows[kind as usize].of(word).iter().filter(|entry| entry.agrees(word)) {
-            agrees = Agrees::Yes;
+        let entries = self.windows[kind as usize].of(word);
+        let mut is_any = entries.is_empty();
+        for entry in entries.iter().filter(|entry| entry.agrees(word)) {
+            is_any = true;
             if let Some(start) = at.checked_sub(usize::from(entry.at))
                 && let Some(pattern) = self.patterns.get(entry.pattern as usize)
             {
                 compare(pattern, start, span);
             }
         }
-        (word, agrees)
+        is_any.then_some(word)
     }
 
     /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings.
@@ -264,13 +267,6 @@ impl Search {
             filter.set(bit, false);
         }
     }
-}
-
-/// Whether a pattern has the bytes that stand at a place, as far as a word has room for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Agrees {
-    Yes,
-    No,
 }
 
 /// Whether a pattern stands there.
