@@ -314,13 +314,13 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
     cores.extend(behind.iter().chain(&core));
     Sought {
         classes: (three.len() + two.len() > 0).then(|| Classes::new(&three, &two)),
-        cores: Filter::new(&cores, CORE_BYTES, &prose.common(4)),
+        cores: Filter::new(&cores, CORE_BYTES, prose.common(4)),
         behind: Filter::new(&behind, Kind::Behind.length(), &[]),
         before: Filter::new(&before, Kind::Before.length(), &[]),
         open: Open {
-            core: Filter::new(&core, CORE_BYTES, &prose.common(4)),
-            three: Filter::new(&three, Kind::Three.length(), &prose.common(3)),
-            two: Filter::new(&two, Kind::Two.length(), &prose.common(2)),
+            core: Filter::new(&core, CORE_BYTES, prose.common(4)),
+            three: Filter::new(&three, Kind::Three.length(), prose.common(3)),
+            two: Filter::new(&two, Kind::Two.length(), prose.common(2)),
         },
     }
 }

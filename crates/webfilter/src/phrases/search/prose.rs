@@ -5,8 +5,9 @@
 //! are here, in the order of how often they are met, which falls as one over the rank (Zipf). Of letters that are in none of
 //! these words, each follows the two before it as often as in all words that are known.
 
-use super::windows::{BEHIND, word};
+use super::windows::{BEHIND, CORE_BYTES, word};
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// A language a line, the commonest words first.
 const WORDS: &str = include_str!("common-words.txt");
@@ -19,70 +20,30 @@ const UNSEEN: f64 = 0.3;
 /// How many different letters are told apart.
 const LETTERS: usize = 32;
 
+/// What is known of common words; it is learned once.
+static COMMON: LazyLock<Common> = LazyLock::new(Common::new);
+
 /// What is known of words.
 pub(super) struct Prose {
-    /// How often a piece of a word is met, per word; a space is the word's edge.
-    pieces: HashMap<u64, f64>,
-    /// How many different words have two or three letters in a row.
-    pairs: Vec<f64>,
-    threes: Vec<f64>,
-    words: f64,
+    common: &'static Common,
+    /// All words.
+    follows: Follows,
 }
 
 impl Prose {
     /// Of these phrases, and of what is common.
     pub fn new<'a>(phrases: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut prose = Self {
-            pieces: HashMap::new(),
-            pairs: vec![0.0; LETTERS * LETTERS],
-            threes: vec![0.0; LETTERS * LETTERS * LETTERS],
-            words: 0.0,
-        };
-        // Lists without a phrase ask for nothing.
-        let mut phrases = phrases.peekable();
-        if phrases.peek().is_none() {
-            return prose;
-        }
-        for (line, at) in WORDS.lines().zip(0..) {
-            let weights: Vec<f64> =
-                line.split(' ').zip(3_u16..).map(|(_, rank)| 1.0 / f64::from(rank)).collect();
-            let share =
-                SHARES.get(at).or(SHARES.last()).copied().unwrap_or_default() / weights.iter().sum::<f64>();
-            for (word, weight) in line.split(' ').zip(weights) {
-                prose.meet(word.as_bytes(), weight * share);
-            }
-        }
-        let common = WORDS.split_ascii_whitespace().map(str::as_bytes);
-        let words: HashSet<&[u8]> =
-            phrases.flat_map(|phrase| phrase.split(|byte| *byte == b' ')).chain(common).collect();
-        words.iter().for_each(|word| prose.learn(word));
-        prose.words = words.len() as f64;
-        prose
-    }
-
-    /// A word is met so often.
-    fn meet(&mut self, word: &[u8], share: f64) {
-        let word = edged(word);
-        for length in 1..=BEHIND.min(word.len()) {
-            for piece in word.windows(length) {
-                *self.pieces.entry(self::word(piece)).or_default() += share;
-            }
-        }
-    }
-
-    /// There is such a word.
-    fn learn(&mut self, word: &[u8]) {
-        for three in edged(word).windows(3) {
-            let [one, two, three] = letters(three);
-            self.pairs[one * LETTERS + two] += 1.0;
-            self.threes[(one * LETTERS + two) * LETTERS + three] += 1.0;
-        }
+        let common = &*COMMON;
+        let mut follows = common.follows.clone();
+        let words = phrases.flat_map(|phrase| phrase.split(|byte| *byte == b' '));
+        let words: HashSet<&[u8]> = words.filter(|word| !common.words.contains(word)).collect();
+        words.iter().for_each(|word| follows.learn(word));
+        Self { common, follows }
     }
 
     /// Pieces of common words of so many bytes, as the words that are hashed, and how often each is met.
-    pub fn common(&self, bytes: u32) -> Vec<(u64, f64)> {
-        let is_long = |word: &u64| word.leading_zeros() / 8 == 8 - bytes;
-        self.pieces.iter().filter(|(word, _)| is_long(word)).map(|(word, rate)| (*word, *rate)).collect()
+    pub fn common(&self, bytes: usize) -> &[(u64, f64)] {
+        self.common.by_bytes.get(bytes).map_or(&[], Vec::as_slice)
     }
 
     /// How often a window is met, per word.
@@ -104,8 +65,83 @@ impl Prose {
 
     /// How often a piece of one word is met, per word.
     fn rate_of_piece(&self, piece: &[u8]) -> f64 {
-        let common = self.pieces.get(&word(piece)).copied().unwrap_or_default();
-        (common + OTHERS * self.chance(piece)).min(1.0)
+        let common = self.common.pieces.get(&word(piece)).copied().unwrap_or_default();
+        (common + OTHERS * self.follows.chance(piece)).min(1.0)
+    }
+}
+
+/// Common words.
+struct Common {
+    words: HashSet<&'static [u8]>,
+    /// How often a piece of one is met, per word; a space is the word's edge.
+    pieces: HashMap<u64, f64>,
+    /// The same by how many bytes a piece has, up to a core.
+    by_bytes: [Vec<(u64, f64)>; CORE_BYTES + 1],
+    follows: Follows,
+}
+
+impl Common {
+    fn new() -> Self {
+        let mut common = Self {
+            words: HashSet::new(),
+            pieces: HashMap::new(),
+            by_bytes: Default::default(),
+            follows: Follows::new(),
+        };
+        for (line, at) in WORDS.lines().zip(0..) {
+            let weights: Vec<f64> =
+                line.split(' ').zip(3_u16..).map(|(_, rank)| 1.0 / f64::from(rank)).collect();
+            let share =
+                SHARES.get(at).or(SHARES.last()).copied().unwrap_or_default() / weights.iter().sum::<f64>();
+            for (word, weight) in line.split(' ').map(str::as_bytes).zip(weights) {
+                common.meet(word, weight * share);
+                if common.words.insert(word) {
+                    common.follows.learn(word);
+                }
+            }
+        }
+        for (word, rate) in &common.pieces {
+            let bytes = size_of::<u64>() - word.leading_zeros() as usize / 8;
+            if let Some(pieces) = common.by_bytes.get_mut(bytes) {
+                pieces.push((*word, *rate));
+            }
+        }
+        common
+    }
+
+    /// A word is met so often.
+    fn meet(&mut self, word: &[u8], share: f64) {
+        let word = edged(word);
+        for length in 1..=BEHIND.min(word.len()) {
+            for piece in word.windows(length) {
+                *self.pieces.entry(self::word(piece)).or_default() += share;
+            }
+        }
+    }
+}
+
+/// How many different words have two or three letters in a row.
+#[derive(Clone)]
+struct Follows {
+    pairs: Vec<f64>,
+    threes: Vec<f64>,
+    words: f64,
+}
+
+impl Follows {
+    fn new() -> Self {
+        let (pairs, threes) = (vec![0.0; LETTERS * LETTERS], vec![0.0; LETTERS * LETTERS * LETTERS]);
+        Self { pairs, threes, words: 0.0 }
+    }
+
+    /// There is such a word.
+    fn learn(&mut self, word: &[u8]) {
+        for three in edged(word).windows(3) {
+            let [one, two, three] = letters(three);
+            self.pairs[one * LETTERS + two] += 1.0;
+            self.threes[(one * LETTERS + two) * LETTERS + three] += 1.0;
+        }
+        self.words += 1.0;
     }
 
     /// How many of all words have such a piece, as far as three letters in a row tell.
