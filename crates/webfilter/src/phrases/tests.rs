@@ -269,6 +269,34 @@ proptest! {
     }
 }
 
+/// Words that begin and end alike, so that windows of many phrases meet in few places.
+fn phrase() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(
+        &["a", "ab", "bab", "abab", "babcab", "abcabcabc", "cccc", "with", "the", "1"][..],
+    );
+    let edges = prop::sample::select(&["", " "][..]);
+    (edges.clone(), prop::collection::vec(words, 1..5), edges)
+        .prop_map(|(before, words, behind)| format!("{before}{}{behind}", words.join(" ")))
+}
+
+proptest! {
+    /// However windows are chosen and shared: what stands in a reading is found there, and nothing else.
+    #[test]
+    fn what_stands_in_a_reading_is_found(
+        phrases in prop::collection::btree_set(phrase(), 1..40),
+        page in prop::collection::vec((phrase(), prop::sample::select(&[" ", ", ", "<b>", "</p>\n", "é", "&amp;", ""][..])), 0..300),
+    ) {
+        let page: String = page.into_iter().flat_map(|(words, behind)| [words, behind.to_owned()]).collect();
+        let lines: String = phrases.iter().map(|phrase| format!("<{phrase}><1>\n")).collect();
+        let (raw, text) = readings(page.as_bytes(), &[], Readings::Both);
+        let count = |reading: &[u8]| {
+            let stands = |phrase: &&String| reading.windows(phrase.len()).any(|window| window == phrase.as_bytes());
+            phrases.iter().filter(stands).count()
+        };
+        prop_assert_eq!(points(&weighted(lines.as_bytes()), page.as_bytes()), count(&raw).max(count(&text)) as i64);
+    }
+}
+
 #[test]
 fn what_is_told_is_what_the_points_are_of() {
     let list = weighted("<good><-50>\n<gu\u{161}><-20>\n<raw\u{e4}tag><-5>\n<two><3>\n".as_bytes());
