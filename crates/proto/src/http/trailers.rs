@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn trailers_of_http_2_are_judged_as_a_head_is_and_have_limits() {
         let limits = Limits { trailer_bytes_max: 16, fields_max: 2, ..Limits::default() };
-        let cases: [(&[(&str, &str)], Result<usize, Refusal>); 9] = [
+        type Lines<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(Lines<'_>, Result<usize, Refusal>); 9] = [
             (&[], Ok(0)),
             (&[("a", "1"), ("b", "2")], Ok(2)),
             (&[("a", "1"), ("host", "b")], Ok(1)),
