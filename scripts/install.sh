@@ -15,7 +15,7 @@ for group in "$@"; do
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
         nginx-light apache2-bin apache2-utils haproxy curl nftables iproute2 openssl bzip2 gzip zstd mount util-linux procps \
-        squid microsocks python3-websockets chromium libnss3-tools fonts-dejavu-core" ;;
+        squid microsocks python3-websockets python3-grpcio nghttp2-server chromium libnss3-tools fonts-dejavu-core" ;;
     # A reader of responses that is not ours.
     conformance) packages="$packages python3" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.

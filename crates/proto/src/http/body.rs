@@ -4,6 +4,7 @@ use super::fields::field_line;
 use super::framing::hexadecimal;
 use super::lines::{Line, Lines, OddLines};
 use super::refusal::Oddities;
+use super::trailers::allowed;
 use super::{Fields, Framing, Limits, Refusal};
 
 /// A body that is being read.
@@ -35,28 +36,6 @@ pub(crate) enum Piece<'a> {
     Trailers(Fields),
     End,
 }
-
-/// Fields that decide about a message before it is read, and so cannot come behind it (RFC 9110 section 6.5.1).
-const NOT_IN_TRAILERS: &[&str] = &[
-    "authorization",
-    "cache-control",
-    "connection",
-    "cookie",
-    "expect",
-    "host",
-    "keep-alive",
-    "location",
-    "max-forwards",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "set-cookie",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "www-authenticate",
-];
 
 impl Body {
     pub(crate) fn new(framing: Framing) -> Self {
@@ -192,12 +171,4 @@ fn size(line: &[u8]) -> Option<u64> {
     let padded = line.split(|byte| *byte == b';').next()?;
     let blanks = padded.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     hexadecimal(padded.get(..padded.len() - blanks)?)
-}
-
-fn allowed(mut trailers: Fields) -> Fields {
-    trailers.retain(|name| {
-        let says_what_it_is = name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"content-"));
-        !says_what_it_is && !NOT_IN_TRAILERS.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
-    });
-    trailers
 }

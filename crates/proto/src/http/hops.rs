@@ -3,8 +3,8 @@
 use super::{Fields, Version};
 
 /// Fields of one connection, whether Connection names them or not. Trailer is among them because whether there are
-/// trailers is ours to say; the two that ask for credentials, because the client has been asked by us, not from afar.
-const OF_ONE_HOP: &[&str] = &[
+/// trailers is ours to say ([`Trailing`](super::Trailing)); the two that ask for credentials, because the client has been asked by us, not from afar.
+pub(crate) const OF_ONE_HOP: &[&str] = &[
     "connection",
     "keep-alive",
     "proxy-authenticate",
@@ -21,12 +21,17 @@ const OF_ONE_HOP: &[&str] = &[
 /// Content-Length stays, and says nothing: [`write_request`](super::write_request) and
 /// [`write_response`](super::write_response) make their own. Who upgrades puts Connection and Upgrade back.
 pub fn strip_hop_by_hop(fields: &mut Fields) {
-    let is_named = |name: &&[u8]| !name.is_empty() && !is_for_all(name);
-    let named: Vec<Vec<u8>> = fields.list("connection").filter(is_named).map(<[u8]>::to_vec).collect();
+    let named = connection_options(fields);
     fields.retain(|name| {
         !OF_ONE_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop.as_bytes()))
             && !named.iter().any(|named| name.eq_ignore_ascii_case(named))
     });
+}
+
+/// What Connection names, as far as it may.
+pub(crate) fn connection_options(fields: &Fields) -> Vec<Vec<u8>> {
+    let is_named = |name: &&[u8]| !name.is_empty() && !is_for_all(name);
+    fields.list("connection").filter(is_named).map(<[u8]>::to_vec).collect()
 }
 
 /// What says which resource is meant, or what the content is, must be the same for all on the way, or they would not

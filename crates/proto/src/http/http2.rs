@@ -47,7 +47,7 @@ pub fn request_from_http2(
     if target_bytes > limits.start_line_bytes_max {
         return Err(Refusal::StartLineTooLong);
     }
-    check(&fields, limits)?;
+    check(&fields, limits.fields_max, limits.head_bytes_max, Refusal::HeadTooLong)?;
     let target = target(pseudo, &fields)?;
     join_cookies(&mut fields);
     let framing = match (length(&mut fields)?, follows) {
@@ -76,7 +76,7 @@ pub fn response_from_http2(
     if !(100..=999).contains(&status) || status == 101 {
         return Err(Refusal::BadStatus);
     }
-    check(&fields, limits)?;
+    check(&fields, limits.fields_max, limits.head_bytes_max, Refusal::HeadTooLong)?;
     let length = length(&mut fields)?;
     let is_without = match status {
         100..=199 | 204 => {
@@ -113,8 +113,13 @@ fn is_of_a_connection(name: &[u8]) -> bool {
 }
 
 /// RFC 9113 section 8.2: names and values that are none in HTTP/1 are none here.
-fn check(fields: &Fields, limits: &Limits) -> Result<(), Refusal> {
-    if fields.len() > limits.fields_max {
+pub(crate) fn check(
+    fields: &Fields,
+    fields_max: usize,
+    bytes_max: usize,
+    too_long: Refusal,
+) -> Result<(), Refusal> {
+    if fields.len() > fields_max {
         return Err(Refusal::TooManyFields);
     }
     let mut bytes = 0;
@@ -135,7 +140,7 @@ fn check(fields: &Fields, limits: &Limits) -> Result<(), Refusal> {
             return Err(Refusal::ConnectionField);
         }
     }
-    if bytes > limits.head_bytes_max { Err(Refusal::HeadTooLong) } else { Ok(()) }
+    if bytes > bytes_max { Err(too_long) } else { Ok(()) }
 }
 
 /// What the request is for. A path alone has no meaning here: the authority is said, by the one field or the other.

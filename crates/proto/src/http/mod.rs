@@ -4,7 +4,7 @@
 //! and [`write_response`] make the messages that leave. Between the two stands what a message means: [`Fields`],
 //! [`Target`], [`Framing`]. A message that two programs could read in two ways (request smuggling, response splitting,
 //! the cases of HTTP Evader) is refused with a name, or has its ambiguity taken out before anybody else sees it. Of HTTP/2
-//! the heads are read here, by the same rules.
+//! heads and trailers are read here, by the same rules.
 
 mod body;
 mod fields;
@@ -16,6 +16,7 @@ mod machine;
 mod refusal;
 mod request;
 mod response;
+mod trailers;
 mod url;
 mod write;
 
@@ -26,6 +27,7 @@ pub use http2::{Follows, Pseudo, authority_of, may_leave_by_http2, request_from_
 pub use refusal::Refusal;
 pub use request::{RequestHead, RequestReader};
 pub use response::{Eof, ResponseHead, ResponseReader};
+pub use trailers::{Trailing, trailers_from_http2};
 pub use url::{Scheme, Target, Url};
 pub use write::{ChunkHead, Form, LAST_CHUNK, chunk_head, last_chunk_with, write_request, write_response};
 

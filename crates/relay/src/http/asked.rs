@@ -15,7 +15,7 @@ use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
 use lockgate_model::rewrite::Rewriting;
 use lockgate_proto::http::{
-    Fields, RequestHead, Scheme, Target, Url, Version, strip_hop_by_hop, wants_close,
+    Fields, Framing, RequestHead, Scheme, Target, Trailing, Url, Version, strip_hop_by_hop, wants_close,
 };
 use std::time::Instant;
 
@@ -285,6 +285,31 @@ impl Asked {
     /// What the request says that its content is.
     pub fn content_type(&self) -> Option<&str> {
         self.head.fields.get("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// Whether the client takes fields behind the content: who speaks HTTP/1.1 says so (RFC 9110 section 10.1.4).
+    pub fn takes_trailers(&self) -> bool {
+        match self.version {
+            Version::Http10 => false,
+            Version::Http11 => self.head.fields.list_has("te", "trailers"),
+            Version::Http2 => true,
+        }
+    }
+
+    /// Tells the server so where the client has said it, and announces what comes behind the request's own content.
+    pub fn tell_trailers(&self, fields: &mut Fields, framing: Framing) {
+        if self.version != Version::Http10 && self.head.fields.list_has("te", "trailers") {
+            fields.push(b"Connection", b"TE");
+            fields.push(b"TE", b"trailers");
+        }
+        if framing == Framing::Chunked {
+            self.trailing().announce(fields);
+        }
+    }
+
+    /// What the head says of what comes behind the content.
+    pub fn trailing(&self) -> Trailing {
+        Trailing::of(&self.head.fields)
     }
 
     /// The protocol that the client would change to (RFC 9110 section 7.8). One that names several is not asked again.

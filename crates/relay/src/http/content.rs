@@ -4,7 +4,7 @@
 use super::range::Window;
 use crate::paced;
 use lockgate_inspect::{Inspection, Progress, Released};
-use lockgate_proto::http::Framing;
+use lockgate_proto::http::{Fields, Framing};
 use std::io;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -14,13 +14,14 @@ pub trait Outlet {
     /// What stands before the content.
     type Head;
 
-    /// Writes a piece of the content, with the head in front of it if it is the first.
+    /// Writes a piece of the content, with the head in front of it if it is the first, and behind the last the trailers,
+    /// where there is a place for them.
     fn write(
         &mut self,
         head: Option<&Self::Head>,
         framing: Framing,
         content: &Released<'_>,
-        last: Last,
+        last: Last<'_>,
     ) -> io::Result<()>;
 }
 
@@ -44,6 +45,8 @@ pub struct Content<H> {
     ending: Ending,
     /// What of it leaves, where that is not all.
     window: Option<Window>,
+    /// What leaves behind it.
+    trailers: Fields,
 }
 
 /// What becomes of content that was held whole and may leave.
@@ -93,9 +96,11 @@ pub enum Outcome {
 
 /// Whether a piece is the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Last {
+pub enum Last<'t> {
     /// The message ends with it.
     Yes,
+    /// The message ends with these fields behind it.
+    With(&'t Fields),
     /// More follows.
     No,
 }
@@ -116,6 +121,7 @@ impl<H> Content<H> {
             tail_due: None,
             ending: Ending::LetGo,
             window: None,
+            trailers: Fields::new(),
         }
     }
 
@@ -209,6 +215,13 @@ impl<H> Content<H> {
             }
         }
         Ok(Outcome::More)
+    }
+
+    /// These come behind it. They leave with its end, if it leaves as it came: what they say is of all of it.
+    pub fn set_trailers(&mut self, trailers: Fields) {
+        if self.window.is_none() {
+            self.trailers = trailers;
+        }
     }
 
     /// It has ended.
@@ -319,7 +332,7 @@ impl<H> Content<H> {
     fn let_go(
         &mut self,
         released: Released<'_>,
-        last: Last,
+        last: Last<'_>,
         out: Option<&mut impl Outlet<Head = H>>,
     ) -> io::Result<()> {
         let released = match &mut self.window {
@@ -341,11 +354,15 @@ impl<H> Content<H> {
     fn write(
         &mut self,
         released: &Released<'_>,
-        last: Last,
+        last: Last<'_>,
         out: &mut impl Outlet<Head = H>,
     ) -> io::Result<()> {
         let head = (self.said == Said::Nothing).then_some(&self.head);
-        self.said = if last == Last::Yes { Said::All } else { Said::Begun };
+        self.said = if last == Last::No { Said::Begun } else { Said::All };
+        let last = match last {
+            Last::Yes if !self.trailers.is_empty() => Last::With(&self.trailers),
+            last => last,
+        };
         out.write(head, self.framing, released, last)
     }
 }

@@ -121,7 +121,7 @@ impl Outlet for Downstream<'_> {
         head: Option<&ResponseHead>,
         framing: Framing,
         content: &Released<'_>,
-        last: Last,
+        last: Last<'_>,
     ) -> io::Result<()> {
         match self {
             Self::Http1(client) => {

@@ -26,7 +26,7 @@ use crate::turn;
 use fault::{Fault, client_gone, gateway, origin_fault};
 use lockgate_inspect::{HoldPlan, Inspection};
 use lockgate_model::{Direction, Transaction, TransactionId};
-use lockgate_proto::http::{Framing, RequestHead, ResponseHead};
+use lockgate_proto::http::{Framing, RequestHead, ResponseHead, Trailing};
 use replacing::Held;
 use std::future::pending;
 use std::sync::Arc;
@@ -79,6 +79,8 @@ struct Response {
     content: Content<ResponseHead>,
     status: u16,
     content_type: Option<String>,
+    /// What its head said of what comes behind it.
+    trailing: Trailing,
     /// It is held whole, for rules that may change it.
     held: Option<Box<Held>>,
     /// What is written down of what became of it.
@@ -115,6 +117,7 @@ impl<'s> Exchange<'s> {
         let changes = Changes::of(rewriter, &asked, session.flow().client.ip());
         asked.change(&changes.request);
         let mut out = asked.outgoing(&shared.settings.load().hostname, &changes.request);
+        asked.tell_trailers(&mut out.fields, framing);
         let upgrade = Upgrade::asked_for(&asked, settings, framing);
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut out.fields);

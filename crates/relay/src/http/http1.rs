@@ -13,7 +13,7 @@ use crate::stream::{ReadOutcome, Reading, Stream};
 use lockgate_inspect::Released;
 use lockgate_model::TransactionId;
 use lockgate_proto::http::{
-    Disposition, Frame, Framing, LAST_CHUNK, Limits, RequestHead, RequestReader, chunk_head,
+    Disposition, Frame, Framing, LAST_CHUNK, Limits, RequestHead, RequestReader, chunk_head, last_chunk_with,
 };
 use std::io;
 use std::time::Duration;
@@ -188,7 +188,7 @@ pub fn write(
     head: Vec<u8>,
     framing: Framing,
     content: &Released<'_>,
-    last: Last,
+    last: Last<'_>,
 ) -> io::Result<()> {
     let (mut before, mut after) = (head, Vec::new());
     if framing == Framing::Chunked {
@@ -196,8 +196,10 @@ pub fn write(
             before.extend_from_slice(&chunk_head(content.bytes()));
             after.extend_from_slice(b"\r\n");
         }
-        if last == Last::Yes {
-            after.extend_from_slice(LAST_CHUNK);
+        match last {
+            Last::No => {}
+            Last::Yes => after.extend_from_slice(LAST_CHUNK),
+            Last::With(trailers) => after.extend_from_slice(&last_chunk_with(trailers)),
         }
     }
     stream.write_framed(&before, content, &after)

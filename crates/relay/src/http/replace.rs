@@ -232,7 +232,8 @@ pub fn head_of_replaced(mut head: ResponseHead, bytes: usize) -> ResponseHead {
     for name in OF_CONTENT {
         head.fields.remove(name);
     }
-    head.fields.remove("content-length");
+    // What would have come behind it was said of the other one.
+    ["content-length", "trailer"].iter().for_each(|name| head.fields.remove(name));
     head.fields.push(b"Content-Length", bytes.to_string().as_bytes());
     head
 }

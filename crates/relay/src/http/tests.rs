@@ -172,6 +172,31 @@ fn a_request_is_the_same_however_it_is_cut() {
 }
 
 #[test]
+fn trailers_are_the_same_however_they_are_cut() {
+    let answer =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\nHost: b\r\n\r\n";
+    let running = start(|_| {});
+    for piece_bytes in PIECES {
+        let origin = origin(answer.as_bytes(), piece_bytes, Then::GoesOn);
+        for (asks, last) in [("TE: gzip, trailers\r\n", "X: y\r\n"), ("TE: gzip\r\n", ""), ("", "")] {
+            // The server reads up to a last chunk; what stands behind this one ends like one.
+            let words = format!(
+                "POST / HTTP/1.1\r\nHost: {}\r\n{asks}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 3\r\nabc\r\n0\r\nX-Sent: 0\r\n\r\n",
+                origin.address
+            );
+            let (seen, ended) = converse(running.addresses()[0], words.as_bytes(), piece_bytes);
+            let expected = format!(
+                "HTTP/1.1 200 OK\r\nVia: 1.1 gate\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 2\r\nok\r\n0\r\n{last}\r\n"
+            );
+            assert_eq!((seen, ended), (expected, true), "{piece_bytes} {asks}");
+        }
+    }
+    over(running);
+}
+
+#[test]
 fn a_connection_that_the_server_has_closed_costs_nobody_an_error() {
     let running = start(|_| {});
     let origin = origin(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 100, Then::Closes);

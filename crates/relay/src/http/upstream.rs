@@ -141,7 +141,7 @@ impl Outlet for Upstream {
         head: Option<&RequestHead>,
         framing: Framing,
         content: &Released<'_>,
-        last: Last,
+        last: Last<'_>,
     ) -> io::Result<()> {
         match self {
             Self::Http1(origin) => {

@@ -8,7 +8,7 @@ use crate::http::page::Way;
 use crate::http::replace::{Became, Replacing, TOO_LONG, head_of_replaced};
 use lockgate_inspect::{HoldPlan, Inspection, Root};
 use lockgate_model::{Buffer, Direction, Rewriter, Transaction};
-use lockgate_proto::http::{Framing, ResponseHead};
+use lockgate_proto::http::{Framing, ResponseHead, Trailing};
 use std::sync::Arc;
 
 /// What is known of a page that is held for its rules.
@@ -93,6 +93,7 @@ impl Exchange<'_> {
             content: replaced,
             status,
             content_type,
+            trailing: Trailing::default(),
             held: None,
             note: by,
             original: Some(original.into_inspection()),

@@ -122,8 +122,11 @@ impl Exchange<'_> {
                 Frame::NeedInput => break,
                 Frame::Body(content) => self.request.push(content, out),
                 Frame::End => self.request.end(out),
-                // Trailers are not relayed: nobody says what they mean for content that was judged without them.
-                Frame::Trailers(_) | Frame::Head(..) => continue,
+                Frame::Trailers(trailers) => {
+                    self.request.set_trailers(self.asked.trailing().passed_on(trailers));
+                    continue;
+                }
+                Frame::Head(..) => continue,
                 Frame::Refused(refusal) => return Err(Fault::bad_request(refusal.status(), refusal.words())),
             };
             has_moved = true;

@@ -12,7 +12,7 @@ use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::{HoldPlan, Inspection, Root};
 use lockgate_model::{Buffer, Direction, Reason, Transaction};
-use lockgate_proto::http::{Eof, Frame, Framing, ResponseHead, Version, strip_hop_by_hop};
+use lockgate_proto::http::{Eof, Fields, Frame, Framing, ResponseHead, Trailing, Version, strip_hop_by_hop};
 use std::io;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Exchange<'_> {
                 Frame::NeedInput => return Ok(has_moved),
                 Frame::Head(head, framing) => self.response_head(*head, framing)?,
                 Frame::Body(content) => self.response_content(content)?,
-                Frame::Trailers(_) => {}
+                Frame::Trailers(trailers) => self.response_trailers(trailers),
                 Frame::End if self.response.is_some() => return self.response_end().map(|()| true),
                 Frame::End => {}
                 Frame::Refused(refusal) => {
@@ -90,6 +90,7 @@ impl Exchange<'_> {
         if head.status == 101 {
             return self.switch(head);
         }
+        let trailing = Trailing::of(&head.fields);
         strip_hop_by_hop(&mut head.fields);
         if head.fields.list("www-authenticate").any(is_of_connection) {
             // From here on the connection is its client's; that it will be, the client wants to be told (RFC 4559).
@@ -117,6 +118,9 @@ impl Exchange<'_> {
         }
         let came = head.status;
         let (framing, window) = self.windowed(&mut head, framing, content_type.as_deref());
+        if window.is_none() && self.asked.takes_trailers() && self.has_place_for_trailers(framing) {
+            trailing.announce(&mut head.fields);
+        }
         let status = head.status;
         let (held, note) = self.held_for_rules(&head, framing, &root, content_type.as_deref());
         let plan = held.as_ref().map(|_| self.whole_plan());
@@ -132,13 +136,14 @@ impl Exchange<'_> {
         }
         let is_refused = content.inspection().is_refused();
         let note = note.to_owned();
-        let response = Response { content, status, content_type, held, note, original: None };
+        let response = Response { content, status, content_type, trailing, held, note, original: None };
         let response = self.response.insert(response);
         if is_refused {
             return Err(self.blocked(Way::ToClient));
         }
-        if is_stream {
-            // The client is told that it is connected before the first event comes.
+        if is_stream && framing != Framing::Length(0) {
+            // The client is told that it is connected before the first event comes. A call of gRPC that has failed before
+            // it began is a head and nothing behind it, and is to stay one.
             response.content.begin(&mut self.client).map_err(client_gone)?;
         }
         Ok(())
@@ -226,6 +231,20 @@ impl Exchange<'_> {
         let Some(response) = &mut self.response else { return Ok(()) };
         let outcome = response.content.push(content, Some(&mut self.client));
         self.response_came_to(outcome)
+    }
+
+    /// Fields behind the content: for a client that takes them.
+    fn response_trailers(&mut self, trailers: Fields) {
+        let Some(response) = self.response.as_mut().filter(|_| self.asked.takes_trailers()) else { return };
+        response.content.set_trailers(response.trailing.passed_on(trailers));
+    }
+
+    /// Whether a client gets fields behind content that is framed so.
+    fn has_place_for_trailers(&self, framing: Framing) -> bool {
+        match self.asked.version {
+            Version::Http2 => framing != Framing::None,
+            _ => framing == Framing::Chunked,
+        }
     }
 
     fn response_end(&mut self) -> Result<(), Fault> {

@@ -264,7 +264,7 @@ impl Http2 {
         head: Option<&ResponseHead>,
         framing: Framing,
         content: &Released<'_>,
-        last: Last,
+        last: Last<'_>,
     ) -> io::Result<()> {
         let outgoing = match (head, &mut self.outgoing) {
             (Some(head), _) => self.begin(head, framing, heads::ends(framing, content.bytes(), last))?,
@@ -272,8 +272,10 @@ impl Http2 {
             (None, None) => return Err(io::ErrorKind::NotConnected.into()),
         };
         outgoing.push_released(content);
-        if last == Last::Yes {
-            outgoing.end();
+        match last {
+            Last::No => {}
+            Last::Yes => outgoing.end(),
+            Last::With(trailers) => outgoing.end_with(heads::headers(trailers)),
         }
         outgoing.try_flush()
     }

@@ -1,9 +1,11 @@
 //! The content of one stream: [`Incoming`] and [`Outgoing`]. Rule: the other side may send more when what it sent was
 //! taken, and is sent no more than it takes.
 
+use super::heads;
 use crate::stream::{ReadOutcome, Reading};
 use bytes::Bytes;
 use h2::{Reason, RecvStream, SendStream};
+use http::HeaderMap;
 use lockgate_inspect::Released;
 use lockgate_proto::http::{Frame, Framing, Refusal, Step};
 use std::collections::VecDeque;
@@ -20,6 +22,8 @@ pub struct Incoming {
     /// How many bytes may still come; `None` where that was not said.
     left: Option<u64>,
     end: End,
+    /// What came behind it and was not told.
+    trailers: Option<HeaderMap>,
 }
 
 /// Where the content stands.
@@ -41,7 +45,7 @@ impl Incoming {
             Framing::Chunked | Framing::UntilClose => None,
         };
         let end = if stream.is_end_stream() { End::Reached } else { End::Ahead };
-        Self { stream, waiting: Bytes::new(), taken: 0, left, end }
+        Self { stream, waiting: Bytes::new(), taken: 0, left, end, trailers: None }
     }
 
     /// Reads what there is, to be given to [`step`](Self::step). That what was read before was taken is the caller's word,
@@ -70,10 +74,13 @@ impl Incoming {
             return Step { consumed: input.len(), frame: Frame::Body(input) };
         }
         let frame = match (self.end, self.left) {
-            (End::Reached, None | Some(0)) if self.waiting.is_empty() => {
-                self.end = End::Told;
-                Frame::End
-            }
+            (End::Reached, None | Some(0)) if self.waiting.is_empty() => match self.trailers.take() {
+                Some(trailers) => heads::trailers(&trailers).map_or_else(Frame::Refused, Frame::Trailers),
+                None => {
+                    self.end = End::Told;
+                    Frame::End
+                }
+            },
             (End::Reached, Some(_)) if self.waiting.is_empty() => Frame::Refused(Refusal::LengthDiffers),
             _ => Frame::NeedInput,
         };
@@ -99,8 +106,11 @@ impl Incoming {
         while self.waiting.is_empty() && self.end == End::Ahead {
             match self.stream.poll_data(cx) {
                 Poll::Ready(Some(Ok(bytes))) => self.waiting = bytes,
-                // Trailers are not passed on, so that there are some is not looked at.
-                Poll::Ready(None) => self.end = End::Reached,
+                Poll::Ready(None) => match self.stream.poll_trailers(cx) {
+                    Poll::Ready(Ok(trailers)) => (self.end, self.trailers) = (End::Reached, trailers),
+                    Poll::Ready(Err(e)) => return Poll::Ready(Err(broken(e))),
+                    Poll::Pending => return Poll::Pending,
+                },
                 Poll::Ready(Some(Err(e))) => return Poll::Ready(Err(broken(e))),
                 Poll::Pending => return Poll::Pending,
             }
@@ -120,6 +130,8 @@ pub struct Outgoing {
     queue: VecDeque<Bytes>,
     queued_bytes: usize,
     end: Due,
+    /// What stands behind the content.
+    trailers: Option<HeaderMap>,
 }
 
 /// Whether the stream's end is to be said.
@@ -134,7 +146,7 @@ impl Outgoing {
     /// Behind a head that has left; `ends` where that was all.
     pub fn new(stream: SendStream<Bytes>, ends: bool) -> Self {
         let end = if ends { Due::Said } else { Due::Later };
-        Self { stream, queue: VecDeque::new(), queued_bytes: 0, end }
+        Self { stream, queue: VecDeque::new(), queued_bytes: 0, end, trailers: None }
     }
 
     /// Content that was let go.
@@ -153,6 +165,12 @@ impl Outgoing {
         if self.end == Due::Later {
             self.end = Due::Now;
         }
+    }
+
+    /// Nothing follows but these.
+    pub fn end_with(&mut self, trailers: HeaderMap) {
+        self.trailers = Some(trailers).filter(|trailers| !trailers.is_empty());
+        self.end();
     }
 
     /// Bytes that wait for the other side to take them.
@@ -196,7 +214,7 @@ impl Outgoing {
                 self.queue.pop_front();
             }
             self.queued_bytes -= piece.len();
-            let is_last = self.queue.is_empty() && self.end == Due::Now;
+            let is_last = self.queue.is_empty() && self.end == Due::Now && self.trailers.is_none();
             if is_last {
                 self.end = Due::Said;
             }
@@ -204,7 +222,11 @@ impl Outgoing {
         }
         if self.end == Due::Now {
             self.end = Due::Said;
-            self.stream.send_data(Bytes::new(), true).map_err(broken)?;
+            match self.trailers.take() {
+                Some(trailers) => self.stream.send_trailers(trailers),
+                None => self.stream.send_data(Bytes::new(), true),
+            }
+            .map_err(broken)?;
         }
         Poll::Ready(Ok(()))
     }

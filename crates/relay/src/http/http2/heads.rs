@@ -2,11 +2,11 @@
 //! what was read, field by field.
 
 use super::super::content::Last;
-use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TE};
 use http::{Method, Request, Response, StatusCode, Uri};
 use lockgate_proto::http::{
     Fields, Follows, Framing, Limits, Pseudo, Refusal, RequestHead, ResponseHead, Scheme, Target,
-    authority_of, may_leave_by_http2, request_from_http2, response_from_http2,
+    authority_of, may_leave_by_http2, request_from_http2, response_from_http2, trailers_from_http2,
 };
 use std::io;
 
@@ -33,6 +33,11 @@ pub fn response(
     response_from_http2(status.as_u16(), fields(headers), follows, method, &Limits::default())
 }
 
+/// Reads what comes behind a message's content.
+pub fn trailers(trailers: &HeaderMap) -> Result<Fields, Refusal> {
+    trailers_from_http2(fields(trailers), &Limits::default())
+}
+
 /// Makes a request's head.
 pub fn outgoing_request(head: &RequestHead, scheme: Scheme, framing: Framing) -> io::Result<Request<()>> {
     let authority = authority_of(head, scheme).ok_or_else(|| invalid("the request names no host"))?;
@@ -47,6 +52,9 @@ pub fn outgoing_request(head: &RequestHead, scheme: Scheme, framing: Framing) ->
     *request.method_mut() = Method::from_bytes(&head.method).map_err(invalid)?;
     *request.uri_mut() = uri.build().map_err(invalid)?;
     *request.headers_mut() = headers(&head.fields);
+    if head.fields.list_has("te", "trailers") {
+        request.headers_mut().insert(TE, HeaderValue::from_static("trailers"));
+    }
     if let Framing::Length(bytes) = framing {
         request.headers_mut().insert(CONTENT_LENGTH, bytes.into());
     }
@@ -72,7 +80,7 @@ pub fn outgoing_response(head: &ResponseHead, framing: Framing) -> Response<()> 
 }
 
 /// Whether nothing comes behind a head that leaves with this.
-pub fn ends(framing: Framing, content_bytes: usize, last: Last) -> bool {
+pub fn ends(framing: Framing, content_bytes: usize, last: Last<'_>) -> bool {
     last == Last::Yes && content_bytes == 0 || framing == Framing::None
 }
 
@@ -80,7 +88,8 @@ fn fields(headers: &HeaderMap) -> Fields {
     headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())).collect()
 }
 
-fn headers(fields: &Fields) -> HeaderMap {
+/// Makes the fields of a message that leaves, before its content or behind it.
+pub fn headers(fields: &Fields) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(fields.len());
     for (name, value) in fields.iter().filter(|(name, _)| may_leave_by_http2(name)) {
         let Ok(name) = HeaderName::from_bytes(name) else { continue };

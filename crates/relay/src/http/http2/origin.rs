@@ -223,7 +223,7 @@ impl Http2Origin {
         head: Option<&RequestHead>,
         framing: Framing,
         content: &Released<'_>,
-        last: Last,
+        last: Last<'_>,
     ) -> io::Result<()> {
         if let Some(head) = head {
             let ends = heads::ends(framing, content.bytes(), last);
@@ -235,8 +235,10 @@ impl Http2Origin {
         }
         let Some(outgoing) = &mut self.outgoing else { return Ok(()) };
         outgoing.push_released(content);
-        if last == Last::Yes {
-            outgoing.end();
+        match last {
+            Last::No => {}
+            Last::Yes => outgoing.end(),
+            Last::With(trailers) => outgoing.end_with(heads::headers(trailers)),
         }
         self.try_flush()
     }

@@ -52,12 +52,16 @@ fn serve(mut stream: TcpStream) {
         let path = head.split(' ').nth(1).unwrap().to_owned();
         let mut body = seen.split_off(0);
         if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
-            while !body.ends_with(b"0\r\n\r\n") {
+            while !body.ends_with(b"\r\n\r\n") {
                 let count = stream.read(&mut piece).unwrap();
                 body.extend_from_slice(&piece[..count]);
             }
         }
         let clean = "0123456789".repeat(LONG_BYTES / 10);
+        if path == "/trailers" {
+            let _ = stream.write_all(&trailing(&[head.as_bytes(), &body].concat()));
+            continue;
+        }
         let answer = match path.as_str() {
             "/bad" => "WORM".to_owned(),
             "/late" => format!("{clean}WORM"),
@@ -75,6 +79,14 @@ fn serve(mut stream: TcpStream) {
             return;
         }
     }
+}
+
+/// An answer in chunks that says what was asked, and fields behind it of which one goes on.
+fn trailing(asked: &[u8]) -> Vec<u8> {
+    let head =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-Hop\r\nConnection: x-hop\r\n\r\n";
+    let behind = "\r\n0\r\nX-Sum: 42\r\nX-Hop: 1\r\nSet-Cookie: a=b\r\nContent-Length: 3\r\n\r\n";
+    [head.as_bytes(), format!("{:x}\r\n", asked.len()).as_bytes(), asked, behind.as_bytes()].concat()
 }
 
 /// A gateway behind TLS.
@@ -373,6 +385,50 @@ fn a_tunnel_leads_through_a_stream() {
         let response = response.await.unwrap();
         assert_eq!(response.status(), 403);
         assert!(content(response).await.unwrap().contains("CONNECT to port 1 is not allowed"));
+        drop(client);
+        gate.over();
+    });
+}
+
+#[test]
+fn trailers_go_on_in_both_directions() {
+    on_one_thread(async {
+        let (gate, origin) = (Gate::start("trailers", |_| {}), origin());
+        let client = gate.connect().await;
+        let name = |name: &'static str| http::HeaderName::from_static(name);
+        for (value, says_te, status) in [("7", true, 200), ("7", false, 200), (&"7".repeat(9000), true, 431)]
+        {
+            let mut request = Request::post(format!("http://{origin}/trailers")).body(()).unwrap();
+            request.headers_mut().insert("trailer", "x-sent, cookie".parse().unwrap());
+            if says_te {
+                request.headers_mut().insert("te", "trailers".parse().unwrap());
+            }
+            let (response, mut stream) = client.send(request, false).await;
+            stream.send_data("hello".into(), false).unwrap();
+            let trailers =
+                [(name("x-sent"), value.parse().unwrap()), (name("cookie"), "a=b".parse().unwrap())];
+            stream.send_trailers(trailers.into_iter().collect()).unwrap();
+            let response = response.await.unwrap();
+            assert_eq!(response.status(), status);
+            if status != 200 {
+                continue;
+            }
+            assert_eq!(response.headers().get("trailer").unwrap(), "X-Sum");
+            let (mut stream, mut seen) = (response.into_body(), Vec::new());
+            while let Some(bytes) = stream.data().await {
+                seen.extend_from_slice(&bytes.unwrap());
+            }
+            let seen = String::from_utf8(seen).unwrap();
+            let te = if says_te { "Connection: TE\r\nTE: trailers\r\n" } else { "" };
+            let expected = format!(
+                "POST /trailers HTTP/1.1\r\nHost: {origin}\r\nAccept-Encoding: identity\r\nVia: 2 gate\r\n{te}\
+                 Trailer: x-sent\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx-sent: 7\r\n\r\n"
+            );
+            assert_eq!(seen, expected);
+            let trailers = stream.trailers().await.unwrap().unwrap();
+            let expected = [(name("x-sum"), "42".parse().unwrap())];
+            assert_eq!(trailers, expected.into_iter().collect());
+        }
         drop(client);
         gate.over();
     });

@@ -99,7 +99,9 @@ impl Ways {
                     Ok(true)
                 }
                 Frame::Refused(refusal) => Err(io::Error::other(refusal.words())),
-                Frame::NeedInput | Frame::Head(..) | Frame::Trailers(_) => Ok(false),
+                Frame::NeedInput | Frame::Head(..) => Ok(false),
+                // A tunnel has no place for them.
+                Frame::Trailers(_) => Ok(true),
             }
         })
     }
@@ -173,7 +175,8 @@ impl Answer {
                 Frame::Head(head, framing) => self.begin(*head, framing, client)?,
                 Frame::Body(words) => client.outgoing_mut()?.push(Bytes::copy_from_slice(words)),
                 Frame::End => client.outgoing_mut()?.end(),
-                Frame::NeedInput | Frame::Trailers(_) => return Ok(&[]),
+                Frame::Trailers(_) => {}
+                Frame::NeedInput => return Ok(&[]),
                 Frame::Refused(refusal) => return Err(io::Error::other(refusal.words())),
             }
         }
