@@ -1,4 +1,4 @@
-//! How fast content is framed, on one core: `cargo run --release -p lockgate-proto --example throughput`.
+//! How fast content is framed, on one core: `cargo run --release -p lockgate-proto --example framing_throughput`.
 //! Rule: measures and prints, asserts nothing about time.
 
 use lockgate_proto::line_ends::LineEndScan;
