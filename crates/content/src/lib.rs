@@ -8,6 +8,7 @@ pub mod coding;
 pub mod decoder;
 mod field;
 pub mod filetype;
+pub mod held;
 pub mod mime;
 pub mod open;
 #[cfg(test)]
@@ -16,4 +17,5 @@ pub mod trace;
 
 pub use coding::{Coding, open_coded, open_coding};
 pub use decoder::{Decoder, Entry, Event, Means, More, SCRATCH_BYTES_MIN, Step};
+pub use held::{HeldDecoder, Whole};
 pub use open::{open, open_form};
