@@ -12,6 +12,9 @@ use std::thread;
 const ANN: &str = "ann@example.org";
 const BOB: &str = "bob@example.org";
 
+/// What is done to content, and what that is called.
+type Wrap<'a> = (String, Box<dyn Fn(&[u8]) -> Vec<u8> + Sync + 'a>);
+
 /// Text that packs well, what may be a virus, and bytes that do not.
 fn content(middle: &[u8]) -> Vec<u8> {
     let text = "What is written twice is packed once. ".repeat(40);
@@ -19,7 +22,7 @@ fn content(middle: &[u8]) -> Vec<u8> {
 }
 
 /// Sends what each makes of bad and of clean content; what went wrong, by name.
-fn outcomes(gateway: &Gateway, wraps: &[(String, Box<dyn Fn(&[u8]) -> Vec<u8> + Sync + '_>)]) -> Vec<String> {
+fn outcomes(gateway: &Gateway, wraps: &[Wrap<'_>]) -> Vec<String> {
     let (wrong, next) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
     let sent = Mutex::new(HashSet::new());
     let (bad, clean) = (content(&mail::eicar()), content(b"nothing"));

@@ -142,7 +142,7 @@ fn tools(file_type: FileType) -> &'static [&'static str] {
         T::Zip => &["unzip -qqo", "7zz x -y -bd -p-", "bsdtar -xf"],
         T::SevenZip => &["7zz x -y -bd -p-", "bsdtar -xf"],
         T::Rar => &["bsdtar -xf", "unar -q -D -f"],
-        T::Lha => &["lha xq2f", "bsdtar -xf", "7zz x -y -bd"],
+        T::Lha => &["lhasa xq2f", "bsdtar -xf", "7zz x -y -bd"],
         T::Arj => &["arj x -y", "7zz x -y -bd"],
         T::Cab => &["cabextract -q", "7zz x -y -bd", "bsdtar -xf"],
         T::Chm | T::Iso9660 | T::Data | T::Szdd => &["7zz x -y -bd", "bsdtar -xf"],
