@@ -6,6 +6,7 @@ pub mod ole2;
 mod outbox;
 mod package;
 mod parser;
+pub mod pdf;
 mod powerpoint;
 pub mod rtf;
 mod vba;
