@@ -1,6 +1,7 @@
 //! Documents that carry other files. Rule: what is packed into a document is a part like any other, and what is hidden is told.
 
 mod exposed;
+pub mod html;
 mod lzfu;
 mod ole1;
 pub mod ole2;

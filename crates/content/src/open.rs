@@ -8,7 +8,7 @@ use crate::codec::gzip::GzipDecoder;
 use crate::codec::{lzip, lzma, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
-use crate::document::{Exposed, onenote, pdf, rtf, tnef};
+use crate::document::{Exposed, html, onenote, pdf, rtf, tnef};
 use crate::held::HeldDecoder;
 use crate::mime::{MimeDecoder, UuencodeDecoder};
 use lockgate_model::filetype::Kind;
@@ -36,6 +36,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Pdf => Box::new(Exposed::new(pdf::decoder())),
         FileType::OneNote => Box::new(Exposed::new(onenote::decoder())),
         FileType::Tnef => Box::new(tnef::decoder()),
+        FileType::Html | FileType::Script => Box::new(html::decoder()),
         FileType::Rtf => Box::new(Exposed::new(rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
