@@ -28,6 +28,8 @@ pub struct Match {
 pub struct Scanner {
     offset: u64,
     tail: Vec<u8>,
+    /// Where segments with a told place start: number, first and last offset.
+    told: Vec<(u32, u64, u64)>,
     found: Found,
 }
 
@@ -65,6 +67,12 @@ impl Scanner {
         self.offset
     }
 
+    /// Patterns with [`crate::Anchor::Told`] and this number may start at an offset from `first` to `last`, both
+    /// included, as far as these have not been scanned yet. Each offset costs a look: let them be few.
+    pub fn place(&mut self, number: u32, first: u64, last: u64) {
+        self.told.push((number, first, last));
+    }
+
     /// Scans the next bytes of the stream and reports the matches that they complete.
     pub fn scan(&mut self, database: &Database, chunk: &[u8], on_match: &mut dyn FnMut(Match)) {
         for piece in chunk.chunks(PIECE_BYTES) {
@@ -81,6 +89,18 @@ impl Scanner {
         let view = View::new(&self.tail, chunk, self.offset, more);
         let found = &mut self.found;
         found.resume(database, &view);
+        let (low, end) = (view.chunk_start(), view.end());
+        database
+            .places
+            .within(low, end, &mut |segment, start| found.at_place(database, segment, start, &view));
+        self.told.retain(|(number, first, last)| {
+            for start in low.max(*first)..end.min(last.saturating_add(1)) {
+                for segment in database.places.told(*number) {
+                    found.at_place(database, segment, start, &view);
+                }
+            }
+            *last >= end
+        });
         for group in &database.groups {
             group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
         }
@@ -129,6 +149,14 @@ impl Found {
             {
                 self.taken.insert((candidate.segment, start));
             }
+        }
+    }
+
+    /// Verifies a segment at a place where it may start.
+    fn at_place(&mut self, database: &Database, segment: u32, start: u64, view: &View<'_>) {
+        let check = &database.fronts[segment as usize].check;
+        if view.eight_in_chunk(start + u64::from(check.at)).is_none_or(|eight| check.passes(eight)) {
+            self.verify(database, segment, start, view);
         }
     }
 
