@@ -38,7 +38,7 @@ mod view;
 mod wildcard;
 
 pub use database::Database;
-pub use scanner::{Match, Scanner};
+pub use scanner::{Interest, Match, Scanner};
 pub use segment::Case;
 pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet};
 pub use wildcard::{BRANCH_BYTES_MAX, BRANCHES_MAX, TEXT_LENGTH_MAX, Wildcard, WildcardError};
