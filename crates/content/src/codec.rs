@@ -3,8 +3,12 @@
 pub mod brotli;
 pub mod bzip2;
 pub mod deflate;
+pub(crate) mod deflate64;
 pub mod gzip;
+pub(crate) mod implode;
 pub mod inflate;
+pub(crate) mod lz;
+pub mod lzw;
 pub mod stream;
 pub mod unpacker;
 pub mod zstd;
