@@ -5,7 +5,7 @@ use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
 use crate::codec::gzip::GzipDecoder;
-use crate::codec::{lzw, zstd};
+use crate::codec::{lzip, lzma, lzw, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::mime::{MimeDecoder, UuencodeDecoder};
 use lockgate_model::filetype::Kind;
@@ -25,6 +25,9 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
         FileType::Zstd => Box::new(zstd::decoder(&means.pool)),
         FileType::Compress => Box::new(lzw::decoder(&means.pool)),
+        FileType::Xz => Box::new(xz::decoder(&means.pool)),
+        FileType::Lzma => Box::new(lzma::decoder(&means.pool)),
+        FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),

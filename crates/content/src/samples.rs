@@ -1,5 +1,7 @@
 //! Writers of archives for tests. Rule: they write what they are told, right or wrong.
 
+pub(crate) mod lzma;
+
 use crate::decoder::{Decoder, SCRATCH_BYTES_MIN};
 use crate::trace::{Said, trace};
 use zlib_rs::{Deflate, DeflateFlush, Status};

@@ -5,7 +5,9 @@ use super::deflate64::Deflate64;
 use super::implode::Implode;
 use super::inflate::{self, Inflater};
 use super::lz::{Lz, Symbols};
+use super::lzma::InZip;
 use super::stream::Undo;
+use super::xz::{Streams, Xz};
 use super::zstd::Zstd;
 use super::{Outcome, Run};
 use crate::decoder::More;
@@ -28,6 +30,10 @@ pub enum Packing {
     },
     /// One bzip2 stream.
     Bzip2,
+    /// LZMA within zip's head, that makes so many bytes or ends with a mark.
+    Lzma(Option<u64>),
+    /// One stream of xz.
+    Xz,
     /// Frames of Zstandard: one, where nobody knows how long they are.
     Zstd(Extent),
 }
@@ -105,6 +111,7 @@ impl Unpacker {
             Packing::Deflate => inflate::NANOS_PER_KIB,
             Packing::Deflate64 | Packing::Implode { .. } => LZ_NANOS_PER_KIB,
             Packing::Bzip2 => super::bzip2::NANOS_PER_KIB,
+            Packing::Lzma(_) | Packing::Xz => super::lzma::NANOS_PER_KIB,
             Packing::Zstd(_) => super::zstd::NANOS_PER_KIB,
         }
     }
@@ -123,6 +130,8 @@ fn begin(pool: &Arc<Pool>, packing: Packing) -> Result<Box<dyn Unpack>, Reason> 
         Packing::Deflate | Packing::Deflate64 => Box::new(Lz::new(pool, Deflate64::new(), None)?),
         Packing::Implode { flags, size } => Box::new(Lz::new(pool, Implode::new(flags), Some(size))?),
         Packing::Bzip2 => Box::new(Bunzip::new(pool)?),
+        Packing::Lzma(size) => Box::new(InZip::new(pool, size)),
+        Packing::Xz => Box::new(Xz::new(pool, Streams::One)),
         Packing::Zstd(extent) => Box::new(Frames { zstd: Zstd::new(pool), extent }),
     })
 }
@@ -152,6 +161,34 @@ impl Unpack for Bunzip {
 
     fn worked_nanos(&self) -> u64 {
         self.stream.worked_nanos()
+    }
+}
+
+impl Unpack for InZip {
+    fn run(&mut self, input: &[u8], _: More, output: &mut [u8]) -> Run {
+        Self::run(self, input, output)
+    }
+
+    fn owes(&self, _: More) -> bool {
+        Self::owes(self)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        0
+    }
+}
+
+impl Unpack for Xz {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
+        Undo::run(self, input, more, output)
+    }
+
+    fn owes(&self, more: More) -> bool {
+        Undo::owes(self, more)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        Undo::worked_nanos(self)
     }
 }
 

@@ -114,6 +114,8 @@ impl Header {
             6 => Method::Packed(Packing::Implode { flags: self.flags, size: self.size }),
             8 => Method::Packed(Packing::Deflate),
             9 => Method::Packed(Packing::Deflate64),
+            14 => Method::Packed(Packing::Lzma(self.known_size())),
+            95 => Method::Packed(Packing::Xz),
             20 | 93 => Method::Packed(Packing::Zstd(self.extent())),
             12 => Method::Packed(Packing::Bzip2),
             _ => Method::Other,
@@ -131,6 +133,11 @@ impl Header {
     /// Whether the header knows where the content ends.
     fn extent(&self) -> Extent {
         if self.has_descriptor() { Extent::Unknown } else { Extent::Known }
+    }
+
+    /// The size, where the header knows it.
+    fn known_size(&self) -> Option<u64> {
+        (!self.has_descriptor()).then_some(self.size)
     }
 
     /// The compressed size, where the header knows it.
