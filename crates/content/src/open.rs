@@ -18,7 +18,7 @@ use lockgate_model::{FileType, Reason};
 /// [`Reason::Unsupported`] for a container that there is no decoder for.
 pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
     Ok(Some(match file_type {
-        FileType::Mail => Box::new(MimeDecoder::new()),
+        FileType::Mail => Box::new(MimeDecoder::new(&means.pool)),
         // Old mailers put files into the text itself.
         FileType::Text => Box::new(UuencodeDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
@@ -40,11 +40,15 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
 /// # Errors
 ///
 /// [`Reason::Unsupported`] where they say that it is a container: a server that takes no notice of the type would have one.
-pub fn open_form(content_types: &[Vec<u8>], seems: FileType) -> Result<Box<dyn Decoder>, Reason> {
+pub fn open_form(
+    content_types: &[Vec<u8>],
+    seems: FileType,
+    means: &Means,
+) -> Result<Box<dyn Decoder>, Reason> {
     if seems.kind() == Kind::Container && seems != FileType::Mail {
         return Err(Reason::Unsupported);
     }
-    Ok(Box::new(MimeDecoder::of_form(content_types)))
+    Ok(Box::new(MimeDecoder::of_form(content_types, &means.pool)))
 }
 
 #[cfg(test)]
