@@ -3,10 +3,14 @@
 pub mod brotli;
 pub mod bzip2;
 pub mod deflate;
+pub(crate) mod filter;
 pub mod gzip;
 pub mod inflate;
+pub mod lzip;
+pub mod lzma;
 pub mod stream;
 pub mod unpacker;
+pub mod xz;
 pub mod zstd;
 
 use lockgate_model::Reason;

@@ -1,5 +1,6 @@
 //! What needs data from outside the tree: `conformance DIR [SET]`. Rule: a set that is not there is said to be missing, never passed.
 
+mod archives;
 mod broken_mime;
 mod http_evader;
 mod http_raw;
@@ -28,11 +29,12 @@ fn main() -> ExitCode {
         eprintln!("conformance DIR [SET]");
         return ExitCode::from(2);
     };
-    let sets: [(&str, &str, Check); 10] = [
+    let sets: [(&str, &str, Check); 11] = [
         ("clamav-dbs", "clamav-dbs", databases),
         ("clamav-testfiles", "clamav-testfiles", test_files),
         ("zipbombs", "zipbombs", bounded),
         ("archives", "archives", bounded),
+        ("archive-members", "archives", archives::check),
         ("mime-is-broken", "mime-is-broken", broken_mime::check),
         ("spam-ambiguity", "spamassassin-public-corpus", broken_mime::clean_mails),
         ("http-evader", "http-evader", http_evader::check),
