@@ -5,7 +5,7 @@ use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
 use crate::codec::gzip::GzipDecoder;
-use crate::codec::{lzip, lzma, xz, zstd};
+use crate::codec::{lzip, lzma, lzw, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
 use crate::document::{Exposed, html, onenote, pdf, rtf, tnef};
@@ -21,12 +21,13 @@ use lockgate_model::{FileType, Reason};
 /// [`Reason::Unsupported`] for a container that there is no decoder for.
 pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
     Ok(Some(match file_type {
-        FileType::Mail => Box::new(MimeDecoder::new()),
+        FileType::Mail => Box::new(MimeDecoder::new(&means.pool)),
         // Old mailers put files into the text itself.
         FileType::Text => Box::new(UuencodeDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
         FileType::Zstd => Box::new(zstd::decoder(&means.pool)),
+        FileType::Compress => Box::new(lzw::decoder(&means.pool)),
         FileType::Xz => Box::new(xz::decoder(&means.pool)),
         FileType::Lzma => Box::new(lzma::decoder(&means.pool)),
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
@@ -52,11 +53,15 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
 /// # Errors
 ///
 /// [`Reason::Unsupported`] where they say that it is a container: a server that takes no notice of the type would have one.
-pub fn open_form(content_types: &[Vec<u8>], seems: FileType) -> Result<Box<dyn Decoder>, Reason> {
+pub fn open_form(
+    content_types: &[Vec<u8>],
+    seems: FileType,
+    means: &Means,
+) -> Result<Box<dyn Decoder>, Reason> {
     if seems.kind() == Kind::Container && seems != FileType::Mail {
         return Err(Reason::Unsupported);
     }
-    Ok(Box::new(MimeDecoder::of_form(content_types)))
+    Ok(Box::new(MimeDecoder::of_form(content_types, &means.pool)))
 }
 
 #[cfg(test)]
