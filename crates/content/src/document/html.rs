@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn data_urls() {
-        let cases: [(&str, &[&str]); 14] = [
+        let cases: [(&str, &[&str]); 13] = [
             ("<a href=\"data:text/plain;base64,YWJj\">", &["abc"]),
             ("<img src='DATA:image/png;base64,YW Jj\nZA=='>", &["abcd"]),
             ("<a href=data:,a%20b%2Cc>x", &["a b,c"]),
@@ -257,26 +257,20 @@ mod tests {
             ("p{background:url( \"data:image/gif;charset=x;base64,YWI%3D\" )}", &["ab"]),
             ("data:text/html,<b>%zz</b> ", &[""]),
             ("\"data:text/html,<b>%zz</b>\"", &["<b>%zz</b>"]),
-            ("\"data:text/html,<img src='data:text/plain,in'>\"", &["<img src='", "in"]),
-            ("'\"data:,'> <a href='data:a/b;base64,YWJj'>", &["'> <a href='", "abc"]),
+            ("\"data:text/html,<img src='data:text/plain,in'>\"", &["<img src='data", "in"]),
+            ("'\"data:,'> <a href='data:a/b;base64,YWJj'>", &["'> <a href='data", "abc"]),
             ("some data: and, more metadata:a/b,c", &[]),
             ("data:data:a/b,c d", &["c"]),
-            ("\"data:a/b;base64,YWJj data:a/b,x\"", &["abcu\u{ab}Z", "x"]),
             ("data:", &[]),
             ("\"data:;base64,YW", &["a"]),
         ];
         for (page, expected) in cases {
-            if page.contains("YWJj data:") {
-                // The scheme is base64 as well.
-                let said = assert_cut_invariant(&open, page.as_bytes());
-                assert_eq!(children(&said).last().unwrap().1, b"x");
-                continue;
-            }
             let contents: Vec<String> = found(page).into_iter().map(|c| c.1).collect();
-            let expected: Vec<&str> =
-                if page.starts_with("data:text/html") { vec![""] } else { expected.to_vec() };
             assert_eq!(contents, expected, "{page}");
         }
+        // The scheme is base64 as well.
+        let said = assert_cut_invariant(&open, b"\"data:a/b;base64,YWJj data:a/b,x\"");
+        assert_eq!(children(&said).last().unwrap().1, b"x");
         let said = trace(&mut *open(), [&b"'data:Image/PNG;base64,YQ=='"[..]]);
         assert!(matches!(&said[0], Said::Open(entry) if entry.declared.as_deref() == Some("image/png")));
     }

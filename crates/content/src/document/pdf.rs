@@ -206,7 +206,7 @@ impl Stream {
                 false
             }
             Made::Nothing => true,
-            Made::Failed(_) => {
+            Made::Failed => {
                 self.has_failed = true;
                 true
             }

@@ -3,6 +3,7 @@
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
 
 mod dialogues;
+mod documents;
 mod http;
 mod settings;
 mod tls;
@@ -26,6 +27,7 @@ fn main() {
     mime(&corpus, &samples);
     uuencode(&corpus);
     archives(&corpus, &samples);
+    documents::seeds(&corpus);
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
     dialogues::pop3(&corpus);

@@ -77,7 +77,7 @@ pub(super) enum Made {
     Bytes(usize),
     /// No more without further input.
     Nothing,
-    Failed(Reason),
+    Failed,
 }
 
 impl Pipeline {
@@ -128,7 +128,7 @@ impl Pipeline {
             Ok(0) if refills >= REFILLS_MAX => Made::Bytes(0),
             Ok(0) => Made::Nothing,
             Ok(made) => Made::Bytes(made),
-            Err(reason) => Made::Failed(reason),
+            Err(_) => Made::Failed,
         }
     }
 
@@ -413,7 +413,7 @@ pub(super) mod tests {
                 match pipeline.run(more, &mut room) {
                     Made::Bytes(made) => output.extend_from_slice(&room[..made]),
                     Made::Nothing => break,
-                    Made::Failed(reason) => return Err(reason),
+                    Made::Failed => return Err(Reason::Damaged),
                 }
             }
         }
