@@ -193,7 +193,7 @@ impl Parser for Tnef {
             }
             self.end_content(attribute, out);
         } else if matches!(self.expect, Expect::Begin | Expect::Sum)
-            || self.expect == Expect::Head && !self.field.bytes().is_empty()
+            || self.expect == Expect::Head && !self.field.bytes().iter().all(u8::is_ascii_whitespace)
         {
             out.incomplete(Reason::Truncated);
         }
