@@ -5,6 +5,8 @@ pub mod bzip2;
 pub mod deflate;
 pub mod gzip;
 pub mod inflate;
+pub(crate) mod lz;
+pub(crate) mod rar;
 pub mod stream;
 pub mod unpacker;
 pub mod zstd;

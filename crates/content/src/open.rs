@@ -1,6 +1,7 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::rar::RarDecoder;
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
@@ -25,6 +26,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
         FileType::Zstd => Box::new(zstd::decoder(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
@@ -59,7 +61,7 @@ mod tests {
             let is_unread = matches!(open(*file_type, &means), Ok(None));
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
-        assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
+        assert!(matches!(open(FileType::Ace, &means), Err(Reason::Unsupported)));
         assert!(matches!(open(FileType::Pe, &means), Ok(None)));
     }
 }
