@@ -7,7 +7,7 @@ mod lengths;
 pub(crate) mod v3;
 pub(crate) mod v5;
 
-use super::lz::Unlz;
+use super::lzhuf::Unlz;
 use super::{Outcome, Run};
 use crate::decoder::More;
 use lockgate_model::{Pool, Reason};

@@ -2,7 +2,7 @@
 
 mod turn;
 
-use crate::codec::lz::window::Window;
+use crate::codec::lzhuf::window::Window;
 use lockgate_model::{Grant, Pool, Reason};
 use std::collections::VecDeque;
 use std::sync::Arc;

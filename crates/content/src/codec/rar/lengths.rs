@@ -1,7 +1,7 @@
 //! How long the codes are, as RAR 2 to 7 tell it: by a code of its own, with runs. Rule: no more than there are symbols.
 
-use crate::codec::lz::bits::Bits;
-use crate::codec::lz::code::Code;
+use crate::codec::lzhuf::bits::Bits;
+use crate::codec::lzhuf::code::Code;
 use lockgate_model::Reason;
 
 /// Symbols of the code that lengths are told by: 16 lengths, two repetitions, two runs of none.

@@ -4,10 +4,10 @@ mod program;
 
 use super::filter::Sieve;
 use super::{Start, lengths};
-use crate::codec::lz::bits::Bits;
-use crate::codec::lz::code::Code;
-use crate::codec::lz::window::Window;
-use crate::codec::lz::{EndsBy, Scheme, Symbol};
+use crate::codec::lzhuf::bits::Bits;
+use crate::codec::lzhuf::code::Code;
+use crate::codec::lzhuf::window::Window;
+use crate::codec::lzhuf::{EndsBy, Scheme, Symbol};
 use lockgate_model::{Pool, Reason};
 use program::Programs;
 use std::sync::Arc;
