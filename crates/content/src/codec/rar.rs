@@ -47,12 +47,12 @@ pub(crate) enum Start {
 /// Unpacks the entries of one archive.
 pub(crate) struct Unrar {
     pool: Arc<Pool>,
-    codec: Option<Box<Codec>>,
+    codec: Option<Codec>,
 }
 
 enum Codec {
-    V3(Unlz<V3>),
-    V5(Unlz<V5>),
+    V3(Box<Unlz<V3>>),
+    V5(Box<Unlz<V5>>),
 }
 
 impl Codec {
@@ -76,16 +76,16 @@ impl Unrar {
         if packed.start == Start::Anew {
             self.codec = None;
         }
-        if !self.codec.as_deref().is_some_and(|codec| codec.reads(packed.version)) {
+        if !self.codec.as_ref().is_some_and(|codec| codec.reads(packed.version)) {
             if packed.start == Start::Solid && self.codec.is_some() {
                 return Err(Reason::Damaged);
             }
-            self.codec = Some(Box::new(match packed.version {
-                Version::V3 => Codec::V3(Unlz::new(&self.pool, V3::new(&self.pool))?),
-                Version::V5 { .. } => Codec::V5(Unlz::new(&self.pool, V5::new(&self.pool))?),
-            }));
+            self.codec = Some(match packed.version {
+                Version::V3 => Codec::V3(Box::new(Unlz::new(&self.pool, V3::new(&self.pool))?)),
+                Version::V5 { .. } => Codec::V5(Box::new(Unlz::new(&self.pool, V5::new(&self.pool))?)),
+            });
         }
-        match (self.codec.as_deref_mut(), packed.version) {
+        match (self.codec.as_mut(), packed.version) {
             (Some(Codec::V5(unlz)), Version::V5 { distances }) => {
                 unlz.window.go_on(packed.window);
                 unlz.begin(packed.size);
@@ -108,7 +108,7 @@ impl Unrar {
 
     /// Unpacks until the input is used, the output full, or the entry at its end.
     pub(crate) fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
-        match self.codec.as_deref_mut() {
+        match self.codec.as_mut() {
             Some(Codec::V3(unlz)) => unlz.run(input, more, output),
             Some(Codec::V5(unlz)) => unlz.run(input, more, output),
             None => Run { used: 0, made: 0, outcome: Outcome::Failed(Reason::Damaged) },
@@ -117,7 +117,7 @@ impl Unrar {
 
     /// As [`Decoder::worked_nanos`](crate::Decoder::worked_nanos).
     pub(crate) fn worked_nanos(&self) -> u64 {
-        match self.codec.as_deref() {
+        match self.codec.as_ref() {
             Some(Codec::V3(unlz)) => unlz.worked_nanos(),
             Some(Codec::V5(unlz)) => unlz.worked_nanos(),
             None => 0,
