@@ -13,6 +13,7 @@ pub(crate) mod lzhuf;
 pub mod lzip;
 pub mod lzma;
 pub mod lzw;
+pub(crate) mod ppmd7;
 pub(crate) mod rar;
 pub mod stream;
 pub mod unpacker;

@@ -1,5 +1,6 @@
 //! RAR 3 and 4 (2.9 to 3.6 by their numbers): matches up to 4 MiB back, or PPMd, and filters as programs. Rule: one symbol at a time.
 
+mod ppm;
 mod program;
 
 use super::filter::Sieve;
@@ -9,6 +10,7 @@ use crate::codec::lzhuf::code::Code;
 use crate::codec::lzhuf::window::Window;
 use crate::codec::lzhuf::{EndsBy, Scheme, Symbol};
 use lockgate_model::{Pool, Reason};
+use ppm::Ppm;
 use program::Programs;
 use std::sync::Arc;
 
@@ -24,7 +26,8 @@ const SYMBOL_BITS: usize = 128;
 /// Lengths of all codes: 20 of up to 8 bits, the others of up to 15 and 7.
 const CODES_BITS: usize = 64 + 20 * 8 + LENGTHS * 22;
 /// The longest match, and 2 for its distance.
-const MATCH_BYTES_MAX: usize = 3 + 224 + 31 + 2;
+/// Predicted ones are longer.
+const MATCH_BYTES_MAX: usize = 255 + 32;
 
 /// The shortest length that a slot stands for, and its extra bits.
 const LENGTH_SLOTS: [(u8, u8); REPEATED] = [
@@ -67,13 +70,23 @@ const LOW_REPEATS: u32 = 16;
 enum Expect {
     Codes,
     Symbol,
-    /// The bytes of a program, so many of them.
-    Program(usize),
+    /// The bytes of a program, so many of them, among symbols or predicted ones.
+    Program(usize, Within),
+    /// A symbol that PPMd predicts.
+    Predicted,
+}
+
+/// Where a program is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Symbols,
+    Predicted,
 }
 
 /// The state of one stream.
 pub(crate) struct V3 {
     sieve: Sieve,
+    ppm: Ppm,
     expect: Expect,
     programs: Programs,
     /// Whether codes were read that the next file goes on with.
@@ -95,6 +108,7 @@ impl V3 {
     pub(crate) fn new(pool: &Arc<Pool>) -> Self {
         Self {
             sieve: Sieve::new(pool),
+            ppm: Ppm::new(pool),
             expect: Expect::Codes,
             programs: Programs::default(),
             has_codes: false,
@@ -119,6 +133,7 @@ impl V3 {
             self.told = [0; LENGTHS];
             (self.recent, self.last_length) = ([0; 4], 0);
             self.programs = Programs::default();
+            self.ppm.clear();
         }
         self.expect = if self.has_codes { Expect::Symbol } else { Expect::Codes };
     }
@@ -126,7 +141,9 @@ impl V3 {
     fn codes(&mut self, bits: &mut Bits) -> Result<(), Reason> {
         bits.align();
         if bits.peek(1) == 1 {
-            return Err(Reason::Unsupported);
+            self.ppm.begin(bits)?;
+            self.expect = Expect::Predicted;
+            return Ok(());
         }
         bits.skip(1);
         (self.last_low, self.low_repeats) = (0, 0);
@@ -191,25 +208,44 @@ impl V3 {
         self.recent[0] = distance;
     }
 
+    /// A byte of a program's call.
+    fn byte(&mut self, within: Within, bits: &mut Bits) -> Result<u8, Reason> {
+        match within {
+            Within::Symbols => Ok(bits.take_byte()),
+            Within::Predicted => self.ppm.byte(bits),
+        }
+    }
+
     /// A program's flags and length.
-    fn program_head(&mut self, bits: &mut Bits) {
-        let flags = bits.take(8) as u8;
+    fn program_head(&mut self, within: Within, bits: &mut Bits) -> Result<(), Reason> {
+        let flags = self.byte(within, bits)?;
         let length = match flags & 7 {
-            6 => bits.take(8) as usize + 7,
-            7 => bits.take(16) as usize,
+            6 => usize::from(self.byte(within, bits)?) + 7,
+            7 => usize::from(self.byte(within, bits)?) << 8 | usize::from(self.byte(within, bits)?),
             less => usize::from(less) + 1,
         };
         self.programs.begin(flags);
-        self.expect = Expect::Program(length);
+        self.expect = Expect::Program(length, within);
+        Ok(())
     }
 
-    fn program_byte(&mut self, left: usize, bits: &mut Bits, window: &Window) -> Result<(), Reason> {
+    fn program_byte(
+        &mut self,
+        left: usize,
+        within: Within,
+        bits: &mut Bits,
+        window: &Window,
+    ) -> Result<(), Reason> {
         if left > 0 {
-            self.programs.push(bits.take_byte());
-            self.expect = Expect::Program(left - 1);
+            let byte = self.byte(within, bits)?;
+            self.programs.push(byte);
+            self.expect = Expect::Program(left - 1, within);
             return Ok(());
         }
-        self.expect = Expect::Symbol;
+        self.expect = match within {
+            Within::Symbols => Expect::Symbol,
+            Within::Predicted => Expect::Predicted,
+        };
         if let Some(filter) = self.programs.end()? {
             self.sieve.add(window.made() + u64::from(filter.start), filter.length, filter.turn)?;
         }
@@ -225,7 +261,7 @@ impl V3 {
             }
             256 => return Ok(self.end_of_block(bits)),
             257 => {
-                self.program_head(bits);
+                self.program_head(Within::Symbols, bits)?;
                 return Ok(Symbol::Read);
             }
             258 if self.last_length == 0 => return Ok(Symbol::Read),
@@ -243,6 +279,20 @@ impl V3 {
             _ => self.new_match(symbol, bits)?,
         }
         window.copy(self.recent[0], self.last_length)?;
+        Ok(Symbol::Read)
+    }
+}
+
+impl V3 {
+    /// What PPMd predicts: a byte, or what an escape stands for.
+    fn predicted(&mut self, bits: &mut Bits, window: &mut Window) -> Result<Symbol, Reason> {
+        match self.ppm.next(bits)? {
+            ppm::Said::Byte(byte) => window.push(byte),
+            ppm::Said::Copy { distance, length } => window.copy(distance, length)?,
+            ppm::Said::Program => self.program_head(Within::Predicted, bits)?,
+            ppm::Said::NewCodes => self.expect = Expect::Codes,
+            ppm::Said::End => return Ok(Symbol::End),
+        }
         Ok(Symbol::Read)
     }
 }
@@ -271,7 +321,8 @@ impl Scheme for V3 {
         match self.expect {
             Expect::Codes => CODES_BITS,
             Expect::Symbol => SYMBOL_BITS,
-            Expect::Program(_) => 8,
+            Expect::Program(_, Within::Symbols) => 8,
+            Expect::Program(_, Within::Predicted) | Expect::Predicted => ppm::SYMBOL_BITS,
         }
     }
 
@@ -282,7 +333,8 @@ impl Scheme for V3 {
     fn symbol(&mut self, bits: &mut Bits, window: &mut Window) -> Result<Symbol, Reason> {
         match self.expect {
             Expect::Codes => self.codes(bits)?,
-            Expect::Program(left) => self.program_byte(left, bits, window)?,
+            Expect::Program(left, within) => self.program_byte(left, within, bits, window)?,
+            Expect::Predicted => return self.predicted(bits, window),
             Expect::Symbol => return self.lz(bits, window),
         }
         Ok(Symbol::Read)
