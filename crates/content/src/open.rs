@@ -1,6 +1,7 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::sevenz;
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
@@ -27,6 +28,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Xz => Box::new(xz::decoder(&means.pool)),
         FileType::Lzma => Box::new(lzma::decoder(&means.pool)),
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
+        FileType::SevenZip => Box::new(sevenz::decoder(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),

@@ -91,7 +91,7 @@ pub fn decoder(pool: &Arc<Pool>) -> StreamDecoder<Zstd> {
 }
 
 impl Zstd {
-    fn new(pool: &Arc<Pool>) -> Self {
+    pub(crate) fn new(pool: &Arc<Pool>) -> Self {
         let mut grant = pool.grant();
         let failed = grant.grow(STATE_BYTES).err();
         Self {
