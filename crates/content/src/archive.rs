@@ -1,6 +1,9 @@
 //! Many files in one stream. Rule: entries are read in the order in which they come, and none is passed over in silence.
 
+pub mod ar;
+pub mod cpio;
 pub mod disguise;
+pub mod rpm;
 pub mod sevenz;
 pub mod tar;
 pub mod zip;
