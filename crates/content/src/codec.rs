@@ -3,11 +3,15 @@
 pub mod brotli;
 pub mod bzip2;
 pub mod deflate;
+pub(crate) mod deflate64;
 pub(crate) mod filter;
 pub mod gzip;
+pub(crate) mod implode;
 pub mod inflate;
+pub(crate) mod lz;
 pub mod lzip;
 pub mod lzma;
+pub mod lzw;
 pub mod stream;
 pub mod unpacker;
 pub mod xz;

@@ -33,6 +33,16 @@ pub(crate) fn deflate(content: &[u8]) -> Vec<u8> {
     output
 }
 
+/// Deflate within zlib's wrapping.
+pub(crate) fn zlib(content: &[u8]) -> Vec<u8> {
+    let (mut low, mut high) = (1u32, 0u32);
+    for byte in content {
+        low = (low + u32::from(*byte)) % 65_521;
+        high = (high + low) % 65_521;
+    }
+    [&b"\x78\x9c"[..], &deflate(content), &(high << 16 | low).to_be_bytes()].concat()
+}
+
 /// A gzip member with these flags and what they announce.
 pub(crate) fn gzip_with(flags: u8, announced: &[u8], content: &[u8]) -> Vec<u8> {
     let mut file = vec![0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3];

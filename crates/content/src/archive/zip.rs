@@ -67,6 +67,12 @@ impl ZipEntry {
         self.header.compressed.saturating_sub(self.used)
     }
 
+    /// Whether packed bytes follow behind so many.
+    fn more(&self, length: usize) -> More {
+        let is_all = !self.header.has_descriptor() && self.left() <= length as u64;
+        if is_all { More::Ended } else { More::Follows }
+    }
+
     /// Content that stands as it is.
     fn take(&mut self, content: &[u8]) {
         self.crc.update(content);
@@ -170,7 +176,7 @@ impl ZipDecoder {
             Expect::Stored => self.entry.left() == 0,
             Expect::Packed => {
                 let is_bounded = !self.entry.header.has_descriptor();
-                self.unpacker.owes()
+                self.unpacker.owes(self.entry.more(0))
                     || self.entry.first_byte.is_some()
                     || self.entry.has_stream_ended
                     || is_bounded && self.entry.left() == 0

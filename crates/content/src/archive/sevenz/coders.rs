@@ -5,8 +5,7 @@ use super::header::{Coder, Folder, Streams};
 use crate::codec::filter::{Filter, Filtering};
 use crate::codec::lzma::{self, Alone, Lzma2};
 use crate::codec::stream::Undo;
-use crate::codec::unpacker::{Packing, Unpacker};
-use crate::codec::zstd::Zstd;
+use crate::codec::unpacker::{Extent, Packing, Unpacker};
 use crate::codec::{Outcome, Run};
 use crate::decoder::More;
 use crate::field::u32_le;
@@ -33,6 +32,7 @@ mod method {
     pub const LZMA: u64 = 0x03_0101;
     pub const LZMA2: u64 = 0x21;
     pub const DEFLATE: u64 = 0x04_0108;
+    pub const DEFLATE64: u64 = 0x04_0109;
     pub const BZIP2: u64 = 0x04_0202;
     pub const ZSTD: u64 = 0x04f7_1101;
     /// AES-256 with SHA-256, and all else that encrypts.
@@ -81,7 +81,6 @@ struct Unpack {
 enum Codec {
     Lzma(Box<Alone>),
     Lzma2(Box<Lzma2>),
-    Zstd(Box<Zstd>),
     Other(Box<Unpacker>),
 }
 
@@ -218,7 +217,6 @@ impl Unpack {
 
     fn worked_nanos(&self) -> u64 {
         match &self.codec {
-            Codec::Zstd(zstd) => zstd.worked_nanos(),
             Codec::Other(unpacker) => unpacker.worked_nanos(),
             Codec::Lzma(_) | Codec::Lzma2(_) => 0,
         }
@@ -230,8 +228,7 @@ impl Codec {
         match self {
             Self::Lzma(lzma) => lzma.run(input, more, output),
             Self::Lzma2(lzma2) => lzma2.run(input, output),
-            Self::Zstd(zstd) => zstd.run(input, more, output),
-            Self::Other(unpacker) => unpacker.run(input, output),
+            Self::Other(unpacker) => unpacker.run(input, more, output),
         }
     }
 
@@ -239,8 +236,7 @@ impl Codec {
         match self {
             Self::Lzma(lzma) => lzma.owes(more),
             Self::Lzma2(_) => false,
-            Self::Zstd(zstd) => zstd.owes(more),
-            Self::Other(unpacker) => unpacker.owes(),
+            Self::Other(unpacker) => unpacker.owes(more),
         }
     }
 }
@@ -343,7 +339,8 @@ fn codec_of(pool: &Arc<Pool>, coder: &Coder, size: u64) -> Result<Codec, Reason>
             let dictionary = coder.properties.first().ok_or(Reason::Damaged)?;
             Ok(Codec::Lzma2(Box::new(Lzma2::new(pool, *dictionary)?)))
         }
-        method::ZSTD => Ok(Codec::Zstd(Box::new(Zstd::new(pool)))),
+        method::ZSTD => other(Packing::Zstd(Extent::Known)),
+        method::DEFLATE64 => other(Packing::Deflate64),
         method::DEFLATE => other(Packing::Deflate),
         method::BZIP2 => other(Packing::Bzip2),
         _ => Err(Reason::Unsupported),
