@@ -9,6 +9,7 @@ mod process;
 mod profile;
 mod report;
 mod scenario;
+mod signatures;
 mod sink;
 mod splice;
 mod web_lists;

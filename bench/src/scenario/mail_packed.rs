@@ -8,6 +8,7 @@ use crate::peers::local;
 use crate::process::{resident_bytes, usage_of};
 use crate::report::Table;
 use crate::scenario::mail_memory::raise_descriptors;
+use crate::signatures::Signatures;
 use crate::sink::{self, Offers};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -86,7 +87,13 @@ async fn flight(mail: &Mail, directory: &Path, table: &mut Table) -> std::io::Re
     let settings = format!(
         "[gateway]\nconnections_max = 20000\n[limits]\nhold_pool_bytes = \"64 MiB\"\ncontent_pool_bytes = \"{POOL_MIB} MiB\""
     );
-    let gateway = Gateway::start(&directory.join("lockgate"), &(signature + "\n"), address, &settings, "")?;
+    let gateway = Gateway::start(
+        &directory.join("lockgate"),
+        &Signatures::of("one signature", signature + "\n"),
+        address,
+        &settings,
+        "",
+    )?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let idle = resident_bytes(gateway.pid);
     let written_before = usage_of(&[gateway.pid]).written_bytes;

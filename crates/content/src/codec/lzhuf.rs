@@ -149,6 +149,12 @@ impl<S: Scheme> Unlz<S> {
         }
     }
 
+    /// Whether there is something to do or to say without further input.
+    pub(crate) fn owes(&self, more: More) -> bool {
+        let may_go_on = more == More::Ended || self.bits.has(self.scheme.bits_needed());
+        self.window.pending() > 0 || self.outcome != Outcome::Going || may_go_on
+    }
+
     /// What the last run cost beyond its bytes, in nanoseconds.
     pub(crate) fn worked_nanos(&self) -> u64 {
         self.worked_nanos

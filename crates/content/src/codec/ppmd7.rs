@@ -17,6 +17,8 @@ use arena::{Arena, CONTEXT_BYTES, State};
 use lockgate_model::{Pool, Reason};
 use std::sync::Arc;
 
+/// What a byte costs, for each KiB.
+pub(crate) const NANOS_PER_KIB: u32 = 100_000;
 /// The highest order, as its byte allows.
 pub(crate) const ORDER_MAX: u32 = 64;
 /// Memory that the model may be told to use: the least with which there is any, and the most of RAR.

@@ -2,6 +2,7 @@
 
 mod archives;
 mod broken_mime;
+mod clamav_files;
 mod http_evader;
 mod http_raw;
 mod web_lines;
@@ -29,8 +30,9 @@ fn main() -> ExitCode {
         eprintln!("conformance DIR [SET]");
         return ExitCode::from(2);
     };
-    let sets: [(&str, &str, Check); 11] = [
+    let sets: [(&str, &str, Check); 12] = [
         ("clamav-dbs", "clamav-dbs", databases),
+        ("clamav-files", "clamav-dbs", clamav_files::check),
         ("clamav-testfiles", "clamav-testfiles", test_files),
         ("zipbombs", "zipbombs", bombs),
         ("archives", "archives", bounded),

@@ -105,11 +105,6 @@ impl SevenZipCoder {
         (is_right && code != u32::MAX).then_some(Self { code, range: u32::MAX })
     }
 
-    /// Whether nothing is left in it, as it should be at the end.
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.code == 0
-    }
-
     fn normalise(&mut self, bytes: &mut impl Bytes) {
         for _ in 0..2 {
             if self.range < 1 << 24 {
