@@ -146,7 +146,7 @@ pub(in crate::document) mod tests {
     #[test]
     fn rows_are_permutations() {
         for row in 0..3 {
-            let mut written: Vec<u8> = (0..ROWS.len()).map(|at| ROWS[at][row]).collect();
+            let mut written: Vec<u8> = ROWS.iter().map(|character| character[row]).collect();
             written.sort_unstable();
             written.dedup();
             // The three that are written otherwise share a character.

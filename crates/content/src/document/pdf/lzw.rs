@@ -55,9 +55,9 @@ impl Lzw {
                 return Run { used, made, outcome: Outcome::Going };
             }
             let width = match self.next + self.early {
-                ..512 => 9,
-                ..1024 => 10,
-                ..2048 => 11,
+                0..512 => 9,
+                512..1024 => 10,
+                1024..2048 => 11,
                 _ => 12,
             };
             while self.bit_count < width {
@@ -166,9 +166,9 @@ mod tests {
         let mut table = std::collections::HashMap::<Vec<u8>, u16>::new();
         let (mut next, mut string) = (FIRST, Vec::new());
         let width = |next: usize| match next {
-            ..512 => 9,
-            ..1024 => 10,
-            ..2048 => 11,
+            0..512 => 9,
+            512..1024 => 10,
+            1024..2048 => 11,
             _ => 12,
         };
         let code = |table: &std::collections::HashMap<Vec<u8>, u16>, s: &[u8]| match s {

@@ -122,7 +122,7 @@ fn what_cannot_be_read_is_told() {
     let said = assert_cut_invariant(&open, &encrypted);
     assert!(said.contains(&Said::Incomplete(Reason::Encrypted)));
     assert!(!said.contains(&Said::Incomplete(Reason::Damaged)));
-    for dictionary in ["/Filter/Unheard", &"/Filter[/Fl/Fl/Fl/Fl/Fl/Fl/Fl/Fl/Fl]"[..]] {
+    for dictionary in ["/Filter/Unheard", "/Filter[/Fl/Fl/Fl/Fl/Fl/Fl/Fl/Fl/Fl]"] {
         let said = assert_cut_invariant(&open, &file(&[stream(1, dictionary, b"x")]));
         assert!(complains(&said), "{dictionary}");
     }
