@@ -4,6 +4,7 @@ mod archives;
 mod broken_mime;
 mod http_evader;
 mod http_raw;
+mod library_messages;
 mod web_lines;
 mod web_lists;
 mod web_phrases;
@@ -29,13 +30,14 @@ fn main() -> ExitCode {
         eprintln!("conformance DIR [SET]");
         return ExitCode::from(2);
     };
-    let sets: [(&str, &str, Check); 11] = [
+    let sets: [(&str, &str, Check); 12] = [
         ("clamav-dbs", "clamav-dbs", databases),
         ("clamav-testfiles", "clamav-testfiles", test_files),
         ("zipbombs", "zipbombs", bounded),
         ("archives", "archives", bounded),
         ("archive-members", "archives", archives::check),
         ("mime-is-broken", "mime-is-broken", broken_mime::check),
+        ("mime", "mime", library_messages::check),
         ("spam-ambiguity", "spamassassin-public-corpus", broken_mime::clean_mails),
         ("http-evader", "http-evader", http_evader::check),
         ("http-raw", "http-raw", http_raw::check),
