@@ -54,6 +54,15 @@ impl Transfer {
         }
     }
 
+    /// The same encoding, from its beginning; `None` where nothing is encoded.
+    pub(super) fn anew(&self) -> Option<Self> {
+        match self {
+            Self::Base64(_) => Some(Self::Base64(Base64::default())),
+            Self::Quoted(_) => Some(Self::Quoted(QuotedPrintable::default())),
+            Self::Identity | Self::Uuencoded(_) | Self::Yenc(_) => None,
+        }
+    }
+
     /// What a KiB costs at the worst of what was just seen, in nanoseconds.
     pub(super) fn nanos_per_kib(&self) -> u32 {
         match self {
