@@ -102,6 +102,9 @@ struct Leaf {
     bytes: Vec<u8>,
 }
 
+/// Messages, each with what is expected of it.
+type Messages = Vec<(PathBuf, Vec<Expected>)>;
+
 /// What is expected of a part.
 enum Expected {
     /// These bytes, line ends apart.
@@ -119,7 +122,7 @@ enum Expected {
 /// Each expectation that is written down beside the messages.
 pub fn check(directory: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
-    let libraries: [(&str, fn(&Path) -> Vec<(PathBuf, Vec<Expected>)>); 5] = [
+    let libraries: [(&str, fn(&Path) -> Messages); 5] = [
         ("mime4j", mime4j),
         ("mime-tools", mime_tools),
         ("mail-parser", mail_parser),
@@ -240,7 +243,7 @@ fn children(mut decoder: Box<dyn Decoder>, bytes: &[u8]) -> Vec<Leaf> {
 }
 
 /// `X.msg` with `X_decoded_1_1.txt` and the like: what each part decodes to.
-fn mime4j(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
+fn mime4j(directory: &Path) -> Messages {
     let files = files_below(directory);
     let messages = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "msg"));
     let bodies = |message: &Path| {
@@ -252,7 +255,7 @@ fn mime4j(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
 }
 
 /// `X.msg` with `X.ref`: lines of Perl, of which type, size and file name of each part are read.
-fn mime_tools(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
+fn mime_tools(directory: &Path) -> Messages {
     let files = files_below(directory);
     let references = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "ref"));
     references.filter_map(|path| Some((path.with_extension("msg"), reference(path)?))).collect()
@@ -280,7 +283,7 @@ fn reference(path: &Path) -> Option<Vec<Expected>> {
 }
 
 /// `X.eml` with `X.json`: the text or bytes of each part.
-fn mail_parser(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
+fn mail_parser(directory: &Path) -> Messages {
     let files = files_below(directory);
     let objects = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     let mut messages = Vec::new();
@@ -317,7 +320,7 @@ fn bytes_of(numbers: &[Value]) -> Vec<u8> {
 }
 
 /// Mailboxes with a summary of their types, and yEnc with the picture that is in it.
-fn mimekit(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
+fn mimekit(directory: &Path) -> Messages {
     let mut messages = Vec::new();
     for path in files_below(&directory.join("mbox")) {
         let name = name_of(&path);
@@ -339,7 +342,7 @@ fn mimekit(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
 }
 
 /// The messages of libraries that have no expectation beside them, as Python's library reads them.
-fn python(directory: &Path) -> Vec<(PathBuf, Vec<Expected>)> {
+fn python(directory: &Path) -> Messages {
     let places = ["cpython", "ruby-mail/emails", "email-mime/Mail"];
     let paths: Vec<PathBuf> = places.iter().flat_map(|place| files_below(&directory.join(place))).collect();
     let is_message = |path: &&PathBuf| {
