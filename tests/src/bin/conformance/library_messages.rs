@@ -105,6 +105,9 @@ struct Leaf {
 /// Messages, each with what is expected of it.
 type Messages = Vec<(PathBuf, Vec<Expected>)>;
 
+/// Finds the messages of a library.
+type Reader = fn(&Path) -> Messages;
+
 /// What is expected of a part.
 enum Expected {
     /// These bytes, line ends apart.
@@ -122,7 +125,7 @@ enum Expected {
 /// Each expectation that is written down beside the messages.
 pub fn check(directory: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
-    let libraries: [(&str, fn(&Path) -> Messages); 5] = [
+    let libraries: [(&str, Reader); 5] = [
         ("mime4j", mime4j),
         ("mime-tools", mime_tools),
         ("mail-parser", mail_parser),
