@@ -15,7 +15,7 @@ use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
 use crate::document::{Exposed, html, onenote, pdf, rtf, tnef};
 use crate::held::HeldDecoder;
-use crate::mime::{MimeDecoder, UuencodeDecoder};
+use crate::mime::{EmbeddedDecoder, MboxDecoder, MimeDecoder};
 use lockgate_model::filetype::Kind;
 use lockgate_model::{FileType, Reason};
 
@@ -27,8 +27,9 @@ use lockgate_model::{FileType, Reason};
 pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
     Ok(Some(match file_type {
         FileType::Mail => Box::new(MimeDecoder::new(&means.pool)),
-        // Old mailers put files into the text itself.
-        FileType::Text => Box::new(UuencodeDecoder::new()),
+        // Old mailers, and people, put files into the text itself.
+        FileType::Text => Box::new(EmbeddedDecoder::new()),
+        FileType::Mbox => Box::new(MboxDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
         FileType::Zstd => Box::new(zstd::decoder(&means.pool)),
