@@ -1,8 +1,10 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::ar::ArDecoder;
+use crate::archive::arj::ArjDecoder;
 use crate::archive::cpio::CpioDecoder;
 use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::lha::LhaDecoder;
 use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
@@ -41,6 +43,8 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Lha => Box::new(LhaDecoder::new(&means.pool)),
+        FileType::Arj => Box::new(ArjDecoder::new(&means.pool)),
         FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => Box::new(Exposed::new(HeldDecoder::new(&means.pool, Ole2::new(&means.pool)))),
