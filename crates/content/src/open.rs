@@ -1,6 +1,6 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
-use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
@@ -33,13 +33,16 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
-        FileType::Ole2 => Box::new(Exposed::new(HeldDecoder::new(&means.pool, Ole2::new(&means.pool)))),
-        FileType::Rtf => Box::new(Exposed::new(rtf::decoder())),
+        FileType::Ole2 => {
+            Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
+        }
+        FileType::Rtf => Box::new(Exposed::new(&means.pool, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
-            Box::new(DisguiseDecoder::new())
+            Box::new(DisguiseDecoder::new(&means.pool, Guise::Content))
         }
+        other if other.kind() == Kind::Program => Box::new(DisguiseDecoder::new(&means.pool, Guise::Program)),
         _ => return Ok(None),
     }))
 }
@@ -73,6 +76,6 @@ mod tests {
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
         assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
-        assert!(matches!(open(FileType::Pe, &means), Ok(None)));
+        assert!(matches!(open(FileType::Html, &means), Ok(None)));
     }
 }
