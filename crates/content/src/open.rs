@@ -1,5 +1,6 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
+use crate::archive::cab::CabDecoder;
 use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
@@ -32,6 +33,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Lzma => Box::new(lzma::decoder(&means.pool)),
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => {
             Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
