@@ -15,6 +15,7 @@ pub mod lzw;
 pub(crate) mod lzx;
 pub(crate) mod mszip;
 pub mod stream;
+pub mod szdd;
 pub mod unpacker;
 pub mod xz;
 pub mod zstd;

@@ -1,12 +1,13 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::cab::CabDecoder;
+use crate::archive::chm::Chm;
 use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
 use crate::codec::gzip::GzipDecoder;
-use crate::codec::{lzip, lzma, lzw, xz, zstd};
+use crate::codec::{lzip, lzma, lzw, szdd, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
 use crate::document::{Exposed, rtf};
@@ -34,6 +35,8 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
+        FileType::Chm => Box::new(HeldDecoder::new(&means.pool, Chm::new(&means.pool))),
+        FileType::Szdd => Box::new(szdd::decoder(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => {
             Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
