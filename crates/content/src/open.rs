@@ -1,8 +1,13 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
+use crate::archive::ar::ArDecoder;
 use crate::archive::cab::CabDecoder;
 use crate::archive::chm::Chm;
+use crate::archive::cpio::CpioDecoder;
 use crate::archive::disguise::{DisguiseDecoder, Guise};
+use crate::archive::rar::RarDecoder;
+use crate::archive::rpm::RpmDecoder;
+use crate::archive::sevenz;
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
@@ -33,10 +38,15 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Xz => Box::new(xz::decoder(&means.pool)),
         FileType::Lzma => Box::new(lzma::decoder(&means.pool)),
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
+        FileType::SevenZip => Box::new(sevenz::decoder(&means.pool)),
+        FileType::Cpio => Box::new(CpioDecoder::new()),
+        FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
+        FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
         FileType::Chm => Box::new(HeldDecoder::new(&means.pool, Chm::new(&means.pool))),
         FileType::Szdd => Box::new(szdd::decoder(&means.pool)),
+        FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => {
             Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
@@ -80,7 +90,7 @@ mod tests {
             let is_unread = matches!(open(*file_type, &means), Ok(None));
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
-        assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
         assert!(matches!(open(FileType::Html, &means), Ok(None)));
+        assert!(matches!(open(FileType::Ace, &means), Err(Reason::Unsupported)));
     }
 }
