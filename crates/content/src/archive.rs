@@ -2,6 +2,8 @@
 
 pub mod ar;
 pub mod arj;
+pub mod cab;
+pub mod chm;
 pub mod cpio;
 pub mod disguise;
 pub mod lha;

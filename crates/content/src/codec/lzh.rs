@@ -72,7 +72,7 @@ impl Unlzh {
                     Before::Nothing => bare(pool, scheme, 1 << window_bits, size)?,
                 }
             }
-            Method::Lzs => begun(pool, larc::Lzs::default(), &[b' '; larc::LZS_WINDOW_BYTES], size)?,
+            Method::Lzs => begun(pool, larc::Lzs, &[b' '; larc::LZS_WINDOW_BYTES], size)?,
             Method::Lz5 => begun(pool, larc::Lz5::default(), &larc::lz5_window(), size)?,
             Method::Fastest => bare(pool, fastest::Fastest, fastest::WINDOW_BYTES, size)?,
         }))

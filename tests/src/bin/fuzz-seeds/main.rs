@@ -1,8 +1,9 @@
 //! Makes what the fuzz targets begin with: `fuzz-seeds DIRECTORY` writes `DIRECTORY/TARGET/NAME`. Rule: made here, not collected.
 //!
-//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
+//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, 7zz, tar, zstd, brotli, gcab …
 
 mod dialogues;
+mod documents;
 mod http;
 mod settings;
 mod tls;
@@ -24,8 +25,10 @@ fn main() {
     let corpus = Corpus { directory };
     let samples = Samples::make();
     mime(&corpus, &samples);
-    uuencode(&corpus);
+    embedded(&corpus);
+    mailboxes(&corpus);
     archives(&corpus, &samples);
+    documents::seeds(&corpus);
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
     dialogues::pop3(&corpus);
@@ -116,9 +119,23 @@ impl Samples {
         line(
             "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
         );
+        line("for m in Deflate64 LZMA xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
+        line(
+            "compress -c in/text.txt > text.Z; compress -b 10 -c more/words.txt > words.Z; gcab -c stored.cab in/text.txt
+             gcab -c -z mszip.cab in/text.txt more/words.txt; cp in/text.txt a.txt; mscompress a.txt; mv a.tx*_ a.szdd
+             printf '[OPTIONS]\\nCompatibility=1.1\\nCompiled file=a.chm\\nDefault topic=a.txt\\n[FILES]\\na.txt\\n' > a.hhp
+             chmcmd a.hhp > log; rm a.hhp a.txt log",
+        );
         line(
             "cp deflate.zip comment.zip; echo 'a comment' | zip -qz comment.zip; cat text1.gz deflate.zip > behind.zip",
         );
+        line(
+            "for l in 0 1 2; do jlha a$l level$l.lzh in/text.txt; done; for o in 5 6 7; do jlha ao$o o$o.lzh in/text.txt in/deep/er/noise.bin; done
+             jlha az stored.lzh in/text.txt; for m in 0 1 4; do arj a -m$m m$m.arj in/text.txt; done; arj a -gpass garbled.arj in/text.txt",
+        );
+        for (name, archive) in rar_archives() {
+            directory.write(name, archive);
+        }
         let files = fs::read_dir(directory.path()).expect("it was made").flatten();
         let all = files.filter(|entry| entry.path().is_file()).map(|entry| {
             (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).expect("it was made"))
@@ -133,6 +150,21 @@ impl Samples {
     }
 }
 
+/// RAR's own packer is not free: its archives are written here.
+fn rar_archives() -> [(&'static str, Vec<u8>); 2] {
+    use lockgate_tests::rar::{Method, Solidity, Writer3, Writer5};
+    let (mut new, mut old) = (Writer5::default(), Writer3::default());
+    for (name, method, solidity) in [
+        ("stored", Method::Stored, Solidity::Alone),
+        ("packed", Method::Packed, Solidity::Alone),
+        ("solid", Method::Packed, Solidity::Solid),
+    ] {
+        new.file(name, &words(700), method, solidity);
+        old.file(name, &words(700), method, solidity);
+    }
+    [("new.rar", new.finish()), ("old.rar", old.finish())]
+}
+
 /// So many bytes of made-up words, whose letters are as uneven as those of a language.
 fn words(bytes: usize) -> Vec<u8> {
     let letters = b"  eettaoinshrdlu";
@@ -145,6 +177,28 @@ fn words(bytes: usize) -> Vec<u8> {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
+    for (target, first, end) in [
+        ("cabinets", 0, ".Z"),
+        ("cabinets", 1, ".cab"),
+        ("cabinets", 2, ".chm"),
+        ("cabinets", 3, ".szdd"),
+        ("archivers", 0, ".rar"),
+        ("archivers", 1, ".lzh"),
+        ("archivers", 2, ".arj"),
+    ] {
+        for (name, bytes) in samples.ending(end) {
+            let put = |name: &str, content: &[u8]| {
+                corpus.put(target, name, &[&[first], CUTS.as_slice(), content].concat());
+            };
+            put(name, bytes);
+            put(&format!("{name}.truncated"), &bytes[..bytes.len() * 2 / 3]);
+            for at in [9, 13, 30, bytes.len() / 3, bytes.len() / 2] {
+                let mut damaged = bytes.to_vec();
+                damaged.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 0x55);
+                put(&format!("{name}.damaged{at}"), &damaged);
+            }
+        }
+    }
     for (target, end) in [
         ("zip", ".zip"),
         ("gzip", ".gz"),
@@ -198,7 +252,8 @@ fn mime(corpus: &Corpus, samples: &Samples) {
     }
 }
 
-fn uuencode(corpus: &Corpus) {
+/// Files within text: uuencode, yEnc, BinHex.
+fn embedded(corpus: &Corpus) {
     let pasted = [
         "Look:\r\n",
         UUENCODED,
@@ -214,10 +269,27 @@ fn uuencode(corpus: &Corpus) {
             .iter()
             .enumerate()
     {
-        corpus.put_cut("uuencode", &format!("text{index}"), text.as_bytes());
-        corpus.put_cut("uuencode", &format!("text{index}.lf"), text.replace("\r\n", "\n").as_bytes());
+        corpus.put_cut("embedded", &format!("text{index}"), text.as_bytes());
+        corpus.put_cut("embedded", &format!("text{index}.lf"), text.replace("\r\n", "\n").as_bytes());
     }
-    corpus.put_cut("uuencode", "long-line", format!("begin 644 {}\r\n", "n".repeat(2000)).as_bytes());
+    corpus.put_cut("embedded", "long-line", format!("begin 644 {}\r\n", "n".repeat(2000)).as_bytes());
+    let yenc = b"text\n=ybegin part=1 line=128 size=3 name=a b.zip\r\n=ypart begin=1 end=3\r\n\x8b\x8c=\x6a\r\n=yend size=3\r\nmore";
+    corpus.put_cut("embedded", "yenc", yenc);
+    corpus.put_cut("embedded", "binhex", BINHEX.as_bytes());
+    corpus.put_cut("embedded", "binhex.cut", &BINHEX.as_bytes()[..BINHEX.len() / 2]);
+}
+
+fn mailboxes(corpus: &Corpus) {
+    for (index, mailbox) in [
+        "From a@b Sat Nov 21 12:00:00 2026\nA: b\n\none\n\nFrom me to you\nFrom - \n\ntwo\n",
+        "From - \r\nA: b\r\n\r\nFrom 12:00\r\n\r\nFrom x 12:00\r\n\r\nFrom",
+        "From no time\n\n\n\nFrom b Sat Nov 21 12:00:00 2026",
+    ]
+    .iter()
+    .enumerate()
+    {
+        corpus.put_cut("mbox", &format!("mailbox{index}"), mailbox.as_bytes());
+    }
 }
 
 /// Every field that a gzip header may have (RFC 1952), and what stands behind a gzip file.
@@ -290,6 +362,12 @@ fn bodies() -> Vec<(&'static str, String)> {
         ("Content-Transfer-Encoding: quoted-printable", quoted),
         ("Content-Transfer-Encoding: x-uuencode", UUENCODED),
         ("Content-Transfer-Encoding: x-unknown", "?"),
+        ("Content-Transfer-Encoding: x-yenc", "=ybegin line=9 size=2 name=x\r\nab=}\r\n=yend\r\n"),
+        ("Content-Transfer-Encoding: mac-binhex40", BINHEX),
+        ("Subject: x\r\n Content-Transfer-Encoding: base64", "A\r\n\r\nYWJjX\r\nYWJj\r\nQU=BQUE="),
+        ("Content-Transfer-Encoding: base64 quoted-printable", "=0a=50=\r\n=0a=4B=P=K==03= =41"),
+        ("Content-Transfer-Encoding: base64\r\nABCD", "YWJj"),
+        ("Content-Disposition: x; filename*1=exe; filename*0=a.\r\nContent-Type: a/b; name=x;.exe", "x"),
         ("Content-Transfer-Encoding: BASE64 (comment)", "aGVs\r\nbG8=\r\ntrailing"),
         ("Content-Transfer-Encoding: base64\r\nContent-Transfer-Encoding: 7bit", "aGVsbG8"),
         ("Content-Transfer-Encoding: base64", "a!G@V#s$b%G^8=====aGVsbG8="),
@@ -333,6 +411,11 @@ fn bodies() -> Vec<(&'static str, String)> {
     bodies.iter().map(|(header, body)| (*header, (*body).to_owned())).collect()
 }
 
+const BINHEX: &str = concat!(
+    "(This file must be converted with BinHex 4.0)\r\n",
+    r##":"@%ZHQP`!&4&@&4dG(Kd!!!!!!!*!!!!!Q0MBC!)BQ0MFR*MB`:"##,
+    "\r\nmore\r\n"
+);
 const UUENCODED: &str = "begin 644 a.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n";
 
 fn filetypes(corpus: &Corpus, samples: &Samples) {

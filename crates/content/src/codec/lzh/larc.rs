@@ -12,7 +12,6 @@ const LZS_START: usize = 17;
 const LZ5_START: usize = 18;
 
 /// A bit for each symbol, a place of 11 bits and a length of four.
-#[derive(Default)]
 pub(super) struct Lzs;
 
 /// A byte of eight flags, the lowest first; a place of 12 bits and a length of four in two bytes.

@@ -186,10 +186,13 @@ fn unpacked(method: Method, packed: &[u8], size: usize, piece: usize) -> (Vec<u8
     }
 }
 
+/// What packs for a method.
+type Pack = fn(&[u8]) -> Vec<u8>;
+
 #[test]
 fn what_each_method_packs_is_unpacked() {
     let spaces = Before::Spaces;
-    let methods: [(Method, fn(&[u8]) -> Vec<u8>); 7] = [
+    let methods: [(Method, Pack); 7] = [
         (Method::Adaptive, adapted),
         (Method::Blocks { window_bits: 12, distance_bits: 4, before: spaces }, |c| blocks(c, 12, 4)),
         (Method::Blocks { window_bits: 16, distance_bits: 5, before: spaces }, |c| blocks(c, 16, 5)),
