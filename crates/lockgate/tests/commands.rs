@@ -107,9 +107,7 @@ fn check_counts_and_lists_what_was_not_loaded() {
 
     let output = lockgate(&["check", "--config", "lockgate.toml"], scratch.path());
     assert_eq!(status(&output), Some(2));
-    for words in
-        ["a.ndb:2:", "not read: databases/b.cbc", "1 loaded, 1 not loaded", "relay_domains"]
-    {
+    for words in ["a.ndb:2:", "not read: databases/b.cbc", "1 loaded, 1 not loaded", "relay_domains"] {
         assert!(out(&output).contains(words), "{words} in\n{}", out(&output));
     }
     assert_eq!(status(&lockgate(&["check"], scratch.path())), Some(0));
