@@ -31,6 +31,7 @@ sources() {
     brotli) echo $content/codec/brotli.rs $content/codec/stream.rs ;;
     deflate) echo $content/codec/deflate.rs $content/codec/stream.rs $content/codec/inflate.rs ;;
     zstd) find $content/codec/zstd $content/codec/zstd.rs -name '*.rs' ! -name tests.rs ;;
+    cabinets) echo $content/codec/lzw.rs $content/codec/stream.rs ;;
     tar) echo $content/archive/tar $content/archive/tar.rs ;;
     uuencode) echo $content/mime/uuencode.rs ;;
     filetype) echo $content/filetype $content/filetype.rs ;;

@@ -362,6 +362,7 @@ impl Lane {
                 let start = found.start + u64::from(usage.lead_bytes);
                 findings.found(database, about, Found { usage: *usage, lane: id, start, end: found.end });
             }
+            matcher::Interest::More
         };
         match bytes {
             Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),

@@ -13,6 +13,7 @@ use crate::codec::unpacker::Unpacker;
 use crate::decoder::{Decoder, Event, More, Step};
 use crate::field::{Field, u16_le, u32_le, u64_le};
 use directory::{Agreement, Tally};
+pub(crate) use header::code_page_437;
 use header::{End, Header, Place};
 use lockgate_model::{Pool, Reason};
 use search::Search;
@@ -65,6 +66,12 @@ impl ZipEntry {
     /// Compressed bytes that are still to come, by the header.
     fn left(&self) -> u64 {
         self.header.compressed.saturating_sub(self.used)
+    }
+
+    /// Whether packed bytes follow behind so many.
+    fn more(&self, length: usize) -> More {
+        let is_all = !self.header.has_descriptor() && self.left() <= length as u64;
+        if is_all { More::Ended } else { More::Follows }
     }
 
     /// Content that stands as it is.
@@ -170,7 +177,7 @@ impl ZipDecoder {
             Expect::Stored => self.entry.left() == 0,
             Expect::Packed => {
                 let is_bounded = !self.entry.header.has_descriptor();
-                self.unpacker.owes()
+                self.unpacker.owes(self.entry.more(0))
                     || self.entry.first_byte.is_some()
                     || self.entry.has_stream_ended
                     || is_bounded && self.entry.left() == 0

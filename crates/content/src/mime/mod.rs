@@ -4,6 +4,7 @@
 //! header says), `transfer` with `base64`, `quoted_printable` and `uuencoded` (the bytes of a part), and [`limits`].
 //! [`UuencodeDecoder`] is for what people paste into text.
 
+mod again;
 mod base64;
 mod base64_simd;
 mod boundary;
@@ -11,6 +12,7 @@ mod decoder;
 mod field;
 mod header;
 pub mod limits;
+mod names;
 mod oddity;
 mod plan;
 mod quoted_printable;

@@ -3,6 +3,7 @@
 use super::{MimeDecoder, UuencodeDecoder};
 use crate::decoder::Decoder;
 use crate::trace::trace;
+use lockgate_model::Pool;
 
 /// What messages are made of, and what breaks them.
 const FRAGMENTS: &[&str] = &[
@@ -85,7 +86,7 @@ fn random_messages_at_random_cuts() {
         let mut numbers = Numbers(seed);
         let count = 1 + numbers.below(60);
         let input: String = (0..count).map(|_| FRAGMENTS[numbers.below(FRAGMENTS.len())]).collect();
-        check(&|| Box::new(MimeDecoder::new()), &mut numbers, &input, seed);
+        check(&|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))), &mut numbers, &input, seed);
         check(&|| Box::new(UuencodeDecoder::new()), &mut numbers, &input, seed);
     }
 }

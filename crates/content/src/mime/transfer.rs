@@ -1,5 +1,6 @@
 //! Content-Transfer-Encodings (RFC 2045 section 6) behind one face. Rule: what needs no decoding is never copied.
 
+use super::again::Doubts;
 use super::base64::{self, Base64};
 use super::oddity::Oddities;
 use super::quoted_printable::{self, QuotedPrintable};
@@ -15,9 +16,6 @@ pub(super) enum Transfer {
     Base64(Base64),
     Quoted(QuotedPrintable),
     Uuencoded(Uuencoded),
-    /// Said to be both base64 and quoted-printable: the first character decides, since base64 cannot begin with an
-    /// equals sign, and quoted-printable of what is no text nearly always does.
-    Either,
 }
 
 const _: () = assert!(
@@ -38,22 +36,13 @@ impl Transfer {
             Self::Base64(base64) => base64.decode(input, output),
             Self::Quoted(quoted) => quoted.decode(input, output),
             Self::Uuencoded(uuencoded) => uuencoded.decode(input, output),
-            Self::Either => {
-                let blanks = input.iter().take_while(|b| b.is_ascii_whitespace()).count();
-                match input.get(blanks) {
-                    None => {}
-                    Some(b'=') => *self = Self::Quoted(QuotedPrintable::default()),
-                    Some(_) => *self = Self::Base64(Base64::default()),
-                }
-                (blanks, 0)
-            }
         }
     }
 
     /// The end: what is left of an unfinished group.
     pub(super) fn finish(&mut self, output: &mut [u8]) -> usize {
         match self {
-            Self::Identity | Self::Either => 0,
+            Self::Identity => 0,
             Self::Base64(base64) => base64.finish(output),
             Self::Quoted(quoted) => quoted.finish(output),
             Self::Uuencoded(uuencoded) => uuencoded.finish(output),
@@ -65,7 +54,7 @@ impl Transfer {
         match self {
             Self::Identity => 100,
             Self::Base64(base64) if !base64.is_slow => 200,
-            Self::Base64(_) | Self::Uuencoded(_) | Self::Either => 10_000,
+            Self::Base64(_) | Self::Uuencoded(_) => 10_000,
             // Prose costs a tenth of that, a row of escapes all of it.
             Self::Quoted(_) => 15_000,
         }
@@ -74,10 +63,19 @@ impl Transfer {
     /// What was met.
     pub(super) fn oddities(&self) -> Oddities {
         match self {
-            Self::Identity | Self::Either => Oddities::default(),
+            Self::Identity => Oddities::default(),
             Self::Base64(base64) => base64.oddities,
             Self::Quoted(quoted) => quoted.oddities,
             Self::Uuencoded(uuencoded) => uuencoded.oddities,
+        }
+    }
+
+    /// What other readers may read otherwise.
+    pub(super) fn doubts(&self) -> Doubts {
+        match self {
+            Self::Base64(base64) => base64.doubts,
+            Self::Quoted(quoted) => quoted.doubts,
+            Self::Identity | Self::Uuencoded(_) => Doubts::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::header::{DESCRIPTOR, Method};
 use super::{Child, Expect, ZipDecoder};
 use crate::codec::Outcome;
 use crate::codec::unpacker::Packing;
-use crate::decoder::{Entry, Event, Step};
+use crate::decoder::{Entry, Event, More, Step};
 use crate::field::{before, label, u32_le, u64_le};
 use lockgate_model::Reason;
 
@@ -153,14 +153,14 @@ impl ZipDecoder {
         } else {
             input.len()
         };
-        if is_bounded && length == 0 && self.entry.left() == 0 && !self.unpacker.owes() {
+        if is_bounded && length == 0 && self.entry.left() == 0 && !self.unpacker.owes(More::Ended) {
             // Only nothing packs to nothing, and strictly speaking not even that.
             let is_nothing = self.entry.header.compressed == 0 && self.entry.made == 0;
             return if is_nothing { self.content_ended(0) } else { self.failed(0, Reason::Damaged) };
         }
         // Of a folder nothing is expected: one byte suffices to know that there is something.
         let room = if self.entry.child == Child::Folder { 1 } else { scratch.len() };
-        let run = self.unpacker.run(&input[..length], &mut scratch[..room]);
+        let run = self.unpacker.run(&input[..length], self.entry.more(length), &mut scratch[..room]);
         self.entry.used += run.used as u64;
         self.entry.made += run.made as u64;
         self.entry.crc.update(&scratch[..run.made]);

@@ -1,7 +1,9 @@
 //! zip at every cut. Rule: archives of our own making, right and bent.
 
 use super::ZipDecoder;
+use crate::codec::lz::tests::{deflate64, implode, symbols as lz_symbols};
 use crate::decoder::{Decoder, Entry};
+use crate::samples::lzma;
 use crate::samples::{
     LONG, Sizes, ZipFile, ZipWriter, assert_flips_told, assert_truncation_told, children, complains, deflate,
     noise, prose,
@@ -154,7 +156,7 @@ fn what_cannot_be_read_is_told_and_passed_over() {
         (1, 8, Reason::Encrypted),
         (0x41, 8, Reason::Encrypted),
         (1, 99, Reason::Encrypted),
-        (0, 14, Reason::Unsupported),
+        (0, 98, Reason::Unsupported),
     ] {
         for form in FORMS {
             let file = ZipFile { flags, method, ..ZipFile::stored("a", b"secret PK\x07\x08 secret") };
@@ -355,4 +357,44 @@ fn deflate_of_nothing() {
     file.size = 1;
     assert!(complains(&read(&ZipWriter::of(&[file]))));
     assert!(!deflate(b"").is_empty());
+}
+
+fn zip_lzma(ending: lzma::Ending, content: &[u8]) -> Vec<u8> {
+    [&[9, 20, 5, 0, 0x5d, 0, 0, 1, 0][..], &lzma::raw(ending, content)].concat()
+}
+
+#[test]
+fn every_method() {
+    let (symbols, made) = lz_symbols(4096, 300);
+    let packed = |method, flags, compressed: Vec<u8>| ZipFile {
+        method,
+        flags,
+        compressed,
+        ..ZipFile::stored("a", &made)
+    };
+    let zstd = || ruzstd::encoding::compress_to_vec(&made[..], ruzstd::encoding::CompressionLevel::Fastest);
+    for (file, forms) in [
+        (packed(6, 0, implode(0, &symbols)), 2),
+        (packed(6, 6, implode(6, &symbols)), 2),
+        (packed(9, 0, deflate64(&symbols)), 6),
+        (packed(14, 0, zip_lzma(lzma::Ending::Size, &made)), 2),
+        (packed(14, 2, zip_lzma(lzma::Ending::Mark, &made)), 6),
+        (packed(95, 0, lzma::xz(&made)), 6),
+        (packed(93, 0, zstd()), 6),
+        (packed(20, 0, zstd()), 6),
+    ] {
+        for form in &FORMS[..forms] {
+            let bytes = ZipWriter::of(&[file.clone().with(*form), ZipFile::stored("b", b"behind")]);
+            let stride = if *form == FORMS[0] { bytes.len() / 100 + 1 } else { bytes.len() };
+            let whole = crate::trace::trace(&mut *open(), [&bytes[..]]);
+            assert!(whole == all(&[&child("a", &made), &child("b", b"behind")]), "{} {form:?}", file.method);
+            for at in (0..bytes.len()).step_by(stride) {
+                assert!(
+                    crate::trace::trace(&mut *open(), [&bytes[..at], &bytes[at..]]) == whole,
+                    "cut at {at}"
+                );
+            }
+            assert!(crate::trace::trace(&mut *open(), bytes.chunks(1)) == whole, "byte by byte");
+        }
+    }
 }
