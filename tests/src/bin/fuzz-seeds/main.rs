@@ -129,13 +129,7 @@ impl Samples {
         line(
             "cp deflate.zip comment.zip; echo 'a comment' | zip -qz comment.zip; cat text1.gz deflate.zip > behind.zip",
         );
-        line(
-            "for l in 0 1 2; do jlha a$l level$l.lzh in/text.txt; done; for o in 5 6 7; do jlha ao$o o$o.lzh in/text.txt in/deep/er/noise.bin; done
-             jlha az stored.lzh in/text.txt; for m in 0 1 4; do arj a -m$m m$m.arj in/text.txt; done; arj a -gpass garbled.arj in/text.txt",
-        );
-        for (name, archive) in rar_archives() {
-            directory.write(name, archive);
-        }
+        old_archivers(&directory);
         let files = fs::read_dir(directory.path()).expect("it was made").flatten();
         let all = files.filter(|entry| entry.path().is_file()).map(|entry| {
             (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).expect("it was made"))
@@ -147,6 +141,17 @@ impl Samples {
     fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let is_one = move |name: &&(String, Vec<u8>)| name.0.ends_with(end);
         self.all.iter().filter(is_one).map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+    }
+}
+
+/// What was packed with before zip.
+fn old_archivers(directory: &Directory) {
+    let lines = "for l in 0 1 2; do jlha a$l level$l.lzh in/text.txt; done
+        for o in 5 6 7; do jlha ao$o o$o.lzh in/text.txt in/deep/er/noise.bin; done; jlha az stored.lzh in/text.txt
+        for m in 0 1 4; do arj a -m$m m$m.arj in/text.txt; done; arj a -gpass garbled.arj in/text.txt";
+    run(Command::new("sh").args(["-ec", lines]).current_dir(directory.path()));
+    for (name, archive) in rar_archives() {
+        directory.write(name, archive);
     }
 }
 
