@@ -12,17 +12,21 @@ for group in "$@"; do
     build) packages="$packages gcc libc6-dev ca-certificates" ;;
     # The clients that the commands to try are written for.
     run) packages="$packages swaks curl" ;;
-    # The peers of the end-to-end tests: servers, clients, network namespaces, certificates.
+    # The peers of the end-to-end tests: servers, clients, network namespaces, certificates; what packs each format.
     test) packages="$packages swaks libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
         nginx-light apache2-bin apache2-utils haproxy curl nftables iproute2 openssl bzip2 gzip zstd mount util-linux procps \
-        squid microsocks python3-websockets python3-grpcio nghttp2-server chromium libnss3-tools fonts-dejavu-core" ;;
+        squid microsocks python3-websockets python3-grpcio nghttp2-server chromium libnss3-tools fonts-dejavu-core \
+        ncompress xz-utils lzip zip 7zip jlha-utils default-jre-headless arj tar cpio binutils genisoimage gcab \
+        fp-utils-3.2.2 mscompress libgsf-bin qpdf sharutils macutils" ;;
     # A reader of responses that is not ours.
-    conformance) packages="$packages python3" ;;
+    # And those that unpack archives.
+    conformance) packages="$packages python3 libarchive-tools unzip cabextract lhasa libchm-bin unar" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
-    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 procps
+    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 xz-utils procps
         linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
-    fuzz) packages="$packages g++ brotli bzip2 zip tar gzip zstd openssl" ;;
+    fuzz) packages="$packages g++ brotli bzip2 zip 7zip tar gzip zstd openssl ncompress gcab fp-utils-3.2.2 mscompress \
+        libgsf-bin qpdf" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, conformance, bench, fuzz" >&2; exit 2 ;;
     esac
 done

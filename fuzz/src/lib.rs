@@ -49,7 +49,7 @@ pub fn undo(coding: Coding, input: &[u8]) {
 /// An uploaded form's decoder says the same of an input whole and in pieces.
 pub fn form(input: &[u8]) {
     let types = [b"multipart/form-data; boundary=b".to_vec()];
-    compare(input, |_| open_form(&types, FileType::Data).expect("it is no archive"));
+    compare(input, |means| open_form(&types, FileType::Data, means).expect("it is no archive"));
 }
 
 fn compare(input: &[u8], open: impl Fn(&Means) -> Box<dyn Decoder>) {

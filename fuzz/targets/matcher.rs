@@ -1,7 +1,7 @@
 //! Patterns of the input's own in the rest of it. Rule: the same matches at every cut.
 #![no_main]
 
-use lockgate_matcher::{Anchor, Case, Database, Match, PatternSet, Wildcard};
+use lockgate_matcher::{Anchor, Case, Database, Interest, Match, PatternSet, Wildcard};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((patterns, stream)) = lockgate_fuzz::halves(input) else { return };
@@ -34,10 +34,14 @@ fn compile(lines: &str) -> Option<Database> {
 fn matches<'a>(database: &Database, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Match> {
     let mut scanner = database.scanner();
     let mut found = Vec::new();
+    let mut take = |hit| {
+        found.push(hit);
+        Interest::More
+    };
     for chunk in chunks {
-        scanner.scan(database, chunk, &mut |hit| found.push(hit));
+        scanner.scan(database, chunk, &mut take);
     }
-    scanner.finish(database, &mut |hit| found.push(hit));
+    scanner.finish(database, &mut take);
     // In what order hits of one place come is not part of the promise between calls.
     found.sort();
     found

@@ -33,6 +33,7 @@ pub mod trailing;
 pub mod unread;
 pub mod wait;
 pub mod websocket;
+pub mod wrapping;
 
 pub use gateway::Gateway;
 pub use temporary::Directory;

@@ -2,6 +2,7 @@
 
 use lockgate_content::mime::MimeDecoder;
 use lockgate_content::{Decoder, Event, More};
+use lockgate_model::Pool;
 use std::time::Instant;
 
 const ATTACHMENT_BYTES: usize = 1 << 20;
@@ -42,7 +43,8 @@ fn main() {
 
 /// Takes a mail apart; how many bytes its parts have.
 fn read(mail: &[u8], chunk_bytes: usize, scratch: &mut [u8]) -> usize {
-    let mut decoder = MimeDecoder::new();
+    let pool = Pool::new(1 << 26);
+    let mut decoder = MimeDecoder::new(&pool);
     let mut decoded = 0;
     let chunks = mail.chunks(chunk_bytes).map(|chunk| (chunk, More::Follows));
     for (chunk, more) in chunks.chain([(&[][..], More::Ended)]) {

@@ -3,10 +3,24 @@
 pub mod brotli;
 pub mod bzip2;
 pub mod deflate;
+pub(crate) mod deflate64;
+pub(crate) mod filter;
 pub mod gzip;
+pub(crate) mod implode;
 pub mod inflate;
+pub(crate) mod lz;
+pub(crate) mod lzhuf;
+pub mod lzip;
+pub mod lzma;
+pub mod lzw;
+pub(crate) mod lzx;
+pub(crate) mod mszip;
+pub(crate) mod ppmd7;
+pub(crate) mod rar;
 pub mod stream;
+pub mod szdd;
 pub mod unpacker;
+pub mod xz;
 pub mod zstd;
 
 use lockgate_model::Reason;

@@ -29,6 +29,8 @@ pub enum Event {
     Working,
     /// A child begins. It must be closed before the next one opens.
     Open(Box<Entry>),
+    /// Another name that some reader gives the child that was just opened: what is banned by name is banned by this, too.
+    Name(String),
     /// Bytes of the open child that stand unchanged in the input: a range of the slice given, always within `consumed`.
     Input(Range<usize>),
     /// Bytes of the open child: the first so many of the scratch buffer.

@@ -6,6 +6,7 @@ pub mod archive;
 pub mod codec;
 pub mod coding;
 pub mod decoder;
+pub mod document;
 mod field;
 pub mod filetype;
 pub mod held;

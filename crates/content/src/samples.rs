@@ -1,5 +1,7 @@
 //! Writers of archives for tests. Rule: they write what they are told, right or wrong.
 
+pub(crate) mod lzma;
+
 use crate::decoder::{Decoder, SCRATCH_BYTES_MIN};
 use crate::trace::{Said, trace};
 use zlib_rs::{Deflate, DeflateFlush, Status};
@@ -29,6 +31,16 @@ pub(crate) fn deflate(content: &[u8]) -> Vec<u8> {
     assert_eq!(deflate.compress(content, &mut output, DeflateFlush::Finish), Ok(Status::StreamEnd));
     output.truncate(deflate.total_out() as usize);
     output
+}
+
+/// Deflate within zlib's wrapping.
+pub(crate) fn zlib(content: &[u8]) -> Vec<u8> {
+    let (mut low, mut high) = (1u32, 0u32);
+    for byte in content {
+        low = (low + u32::from(*byte)) % 65_521;
+        high = (high + low) % 65_521;
+    }
+    [&b"\x78\x9c"[..], &deflate(content), &(high << 16 | low).to_be_bytes()].concat()
 }
 
 /// A gzip member with these flags and what they announce.

@@ -8,6 +8,8 @@ use lockgate_model::{Buffer, Reason};
 pub enum Said {
     /// A child began.
     Open(Entry),
+    /// Another name of it.
+    Name(String),
     /// Bytes of the open child.
     Bytes(Vec<u8>),
     /// Bytes of a named buffer of the part itself.
@@ -86,6 +88,10 @@ fn push(
                 assert!(!*is_open, "one child at a time");
                 *is_open = true;
                 said.push(Said::Open(*entry));
+            }
+            Event::Name(name) => {
+                assert!(*is_open, "only what is open has a name");
+                said.push(Said::Name(name));
             }
             Event::Input(range) => add(said, *is_open, &used[range]),
             Event::Output(length) => add(said, *is_open, &scratch[..length]),

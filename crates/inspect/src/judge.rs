@@ -79,7 +79,16 @@ impl Judge {
 
     /// A part is known by name and type: bans are looked up.
     pub fn meet(&mut self, part: &Part) {
-        let Some((class, what, verdict)) = self.group.ban_on(part) else { return };
+        self.ban(part, self.group.ban_on(part));
+    }
+
+    /// A part has another name for some readers: it is banned by that, too.
+    pub fn also_named(&mut self, part: &Part, name: &str) {
+        self.ban(part, self.group.ban_on_name(name));
+    }
+
+    fn ban(&mut self, part: &Part, ban: Option<(Class, String, Verdict)>) {
+        let Some((class, what, verdict)) = ban else { return };
         let finding = Finding {
             engine: Engine::Policy,
             class,

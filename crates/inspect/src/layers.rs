@@ -358,6 +358,11 @@ impl Layers {
         match step.event {
             Event::NeedInput | Event::Working => {}
             Event::Open(entry) => self.open_child(level, *entry, judge),
+            Event::Name(name) => {
+                if let Some(child) = self.stack.get(level + 1) {
+                    judge.also_named(&child.part, &name);
+                }
+            }
             Event::Input(range) => self.deliver(level + 1, region.piece(range), chunk, judge),
             Event::Output(length) => {
                 let region = Region { source: Source::Output(level), start: 0, end: length };
@@ -450,7 +455,7 @@ impl Layers {
             (Some(coding), _) => lockgate_content::open_coded(*coding, file_type, &self.means).map(Some),
             (None, Some(_)) if is_form && is_nothing => Ok(None),
             (None, Some(content_types)) if is_form => {
-                lockgate_content::open_form(content_types, file_type).map(Some)
+                lockgate_content::open_form(content_types, file_type, &self.means).map(Some)
             }
             (None, _) => lockgate_content::open(file_type, &self.means),
         };

@@ -200,18 +200,22 @@ impl Group {
 
     /// The hardest ban that a part breaks: the class, what was banned, the verdict.
     pub fn ban_on(&self, part: &Part) -> Option<(Class, String, Verdict)> {
-        let name = part.name.as_deref();
-        let by_name = self
-            .banned_names
-            .iter()
-            .filter(|ban| name.is_some_and(|n| ban.what.matches(n)))
-            .map(|ban| (Class::BannedName, ban.what.0.clone(), ban.verdict));
+        let by_name = part.name.as_deref().and_then(|name| self.ban_on_name(name));
         let by_type = self
             .banned_types
             .iter()
             .filter(|ban| ban.what == part.detected)
             .map(|ban| (Class::BannedType, ban.what.name().to_owned(), ban.verdict));
-        by_name.chain(by_type).max_by_key(|(_, _, verdict)| *verdict)
+        by_name.into_iter().chain(by_type).max_by_key(|(_, _, verdict)| *verdict)
+    }
+
+    /// As [`Group::ban_on`], of a name alone.
+    pub fn ban_on_name(&self, name: &str) -> Option<(Class, String, Verdict)> {
+        self.banned_names
+            .iter()
+            .filter(|ban| ban.what.matches(name))
+            .map(|ban| (Class::BannedName, ban.what.0.clone(), ban.verdict))
+            .max_by_key(|(_, _, verdict)| *verdict)
     }
 }
 

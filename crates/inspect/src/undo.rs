@@ -30,7 +30,7 @@ pub fn undo(coding: Coding, content: &[u8], bytes_max: usize, pool: &Arc<Pool>) 
         match step.event {
             Event::Output(bytes) => out.extend_from_slice(scratch.get(..bytes).unwrap_or_default()),
             Event::Input(range) => out.extend_from_slice(used.get(range).unwrap_or_default()),
-            Event::Working | Event::Open(_) | Event::Close | Event::Side(..) => {}
+            Event::Working | Event::Open(_) | Event::Name(_) | Event::Close | Event::Side(..) => {}
             Event::End => return Undone::Whole(out),
             Event::NeedInput | Event::Broken(_) | Event::Incomplete(_) | Event::Anomaly(_) => {
                 return Undone::Broken;

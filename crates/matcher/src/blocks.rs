@@ -12,6 +12,7 @@ use crate::candidates::{Candidates, Sieve, key};
 use crate::encoded::{is_encoded, run_length};
 use crate::fragment::Window;
 use crate::look::{Hits, LOOKS_MAX, Lens, Table};
+use crate::segment::Case;
 use crate::view::View;
 
 /// How many bytes before the block the candidates may be told apart by, the most first.
@@ -47,7 +48,7 @@ pub(crate) enum Folding {
 }
 
 impl Folding {
-    fn mask(self) -> u64 {
+    pub fn mask(self) -> u64 {
         match self {
             Folding::None => 0,
             Folding::Ascii => 0x2020_2020_2020_2020,
@@ -91,15 +92,16 @@ impl Blocks {
             let reach = window.bytes.len() - shape.window_length();
             let is_encoded = window.bytes.iter().all(|byte| can_be_encoded[usize::from(byte | fold as u8)]);
             let first = blocks.len();
+            let list = REACHES.iter().position(|known| *known == reach);
             for turn in 0..shape.stride {
                 let end = turn as usize + reach + shape.block as usize;
-                let mut eight = [0; 8];
-                let known = end.min(8);
-                eight[8 - known..].copy_from_slice(&window.bytes[end - known..end]);
-                let word = u64::from_le_bytes(eight) | fold;
-                blocks.push((word >> (64 - 8 * shape.block)) as u32);
-                let Some(list) = REACHES.iter().position(|known| *known == reach) else { continue };
-                keyed[list].push((key(word, shape.block as usize + reach), segment << 4 | turn));
+                let known = &window.bytes[..end];
+                ways(known, shape.block as usize + reach, window.case, shape.folding, &mut |word| {
+                    blocks.push((word >> (64 - 8 * shape.block)) as u32);
+                    if let Some(list) = list.and_then(|list| keyed.get_mut(list)) {
+                        list.push((key(word, shape.block as usize + reach), segment << 4 | turn));
+                    }
+                });
             }
             if is_encoded {
                 encoded.extend_from_slice(&blocks[first..]);
@@ -234,5 +236,29 @@ impl Blocks {
                 }
             }
         }
+    }
+}
+
+/// The last eight of some bytes, as a word; where letters agree in both cases and are not folded, once for each way to
+/// write those of the last `length`.
+fn ways(bytes: &[u8], length: usize, case: Case, folding: Folding, found: &mut dyn FnMut(u64)) {
+    let mut eight = [0; 8];
+    let known = bytes.len().min(8);
+    eight[8 - known..].copy_from_slice(&bytes[bytes.len() - known..]);
+    let word = u64::from_le_bytes(eight) | folding.mask();
+    let mut letters = 0;
+    if case == Case::Insensitive && folding == Folding::None {
+        for at in (8 - length..8).filter(|at| eight[*at].is_ascii_lowercase()) {
+            letters |= 0x20 << (8 * at);
+        }
+    }
+    // Each subset of the letters' bits, from all of them down to none.
+    let mut capitals = letters;
+    loop {
+        found(word & !capitals);
+        if capitals == 0 {
+            break;
+        }
+        capitals = (capitals - 1) & letters;
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::blocks::{Blocks, Shape};
 use crate::fragment::{Check, Window};
+use crate::places::Places;
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::scanner::Scanner;
@@ -17,6 +18,7 @@ pub struct Database {
     /// What is looked at first of each segment, by itself so that it stays near.
     pub(crate) fronts: Vec<Front>,
     pub(crate) groups: Vec<Blocks>,
+    pub(crate) places: Places,
     tail_bytes: usize,
     patterns: usize,
 }
@@ -51,13 +53,14 @@ impl Database {
     pub(crate) fn new(set: PatternSet) -> Self {
         let PatternSet { mut program, patterns, .. } = set;
         program.shrink();
-        let plan = Plan::new(&patterns);
+        let mut plan = Plan::new(&patterns);
         let pattern_count = patterns.len();
         let mut database = Database {
             program,
             segments: Vec::new(),
             fronts: Vec::new(),
             groups: Vec::new(),
+            places: Places::default(),
             tail_bytes: 0,
             patterns: pattern_count,
         };
@@ -65,27 +68,34 @@ impl Database {
         for (number, pattern) in patterns.into_iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let anchor = if at == 0 { pattern.anchor } else { Anchor::Anywhere };
-                let Some((shape, window)) = plan.window(piece, anchor) else { continue };
-                let segment = Segment {
-                    pattern: number as u32,
-                    atoms: piece.atoms,
-                    rank: if at == 0 { Rank::First } else { Rank::Follower },
-                    link: piece.link,
-                    length_max: piece.length_max,
-                    anchor,
+                let id = database.segments.len() as u32;
+                let window = if anchor.names_places() {
+                    database.places.add(anchor, id);
+                    // The byte before the start counts too: it may have to be an edge.
+                    Window { prefix_min: 0, prefix_width: 0, bytes: Vec::new(), case: pattern.case }
+                } else {
+                    let Some((shape, window)) = plan.window(piece, pattern.case, anchor) else { continue };
+                    windows.entry(shape).or_default().push((id, window.clone()));
+                    window
                 };
                 database.fronts.push(Front {
                     prefix_min: window.prefix_min,
                     prefix_width: window.prefix_width,
                     check: Check::new(&piece.head, &window),
                 });
-                // The byte before the start counts too: it may have to be an edge.
                 let lookback = window.prefix_min + window.prefix_width + window.bytes.len() as u32 + 1;
                 database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
-                windows.entry(shape).or_default().push((database.segments.len() as u32, window));
-                database.segments.push(segment);
+                database.segments.push(Segment {
+                    pattern: number as u32,
+                    atoms: piece.atoms,
+                    rank: if at == 0 { Rank::First } else { Rank::Follower },
+                    link: piece.link,
+                    length_max: piece.length_max,
+                    anchor,
+                });
             }
         }
+        database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
         database.groups = windows.iter().map(|(shape, windows)| Blocks::new(*shape, windows)).collect();
@@ -109,7 +119,8 @@ impl Database {
 
     /// The names of the strategies that were chosen, and how many windows each searches for.
     pub fn strategies(&self) -> Vec<String> {
-        self.groups.iter().map(Blocks::name).collect()
+        let places = self.places.name();
+        places.into_iter().chain(self.groups.iter().map(Blocks::name)).collect()
     }
 
     /// Bytes on the heap.
@@ -117,6 +128,7 @@ impl Database {
         self.program.heap_bytes()
             + self.segments.capacity() * size_of::<Segment>()
             + self.fronts.capacity() * size_of::<Front>()
+            + self.places.heap_bytes()
             + self.groups.iter().map(Blocks::heap_bytes).sum::<usize>()
     }
 }

@@ -1,6 +1,8 @@
 //! Which bytes of a segment are searched for: those rarest in content. Rule: a guess costs speed only, never a match.
 
-use crate::segment::{Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX};
+use crate::blocks::{Folding, Shape};
+use crate::rates::Rates;
+use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX};
 use crate::wildcard::Cell;
 
 /// Bytes in a row of a segment, from which blocks are taken.
@@ -10,68 +12,128 @@ pub(crate) struct Window {
     pub prefix_min: u32,
     /// … and how much more it may be.
     pub prefix_width: u32,
+    /// The bytes; letters in lower case where case is insensitive.
     pub bytes: Vec<u8>,
+    pub case: Case,
 }
 
-/// How often each block stands in the patterns themselves: a block that many share tells them apart badly.
-pub(crate) struct Census {
-    counts: Vec<u8>,
+/// What a look that hits costs, in looks that don't.
+const HIT_COST: f32 = 2.0;
+/// What a candidate costs.
+const CANDIDATE_COST: f32 = 8.0;
+/// A window that costs so little for each byte of content is good enough: none better is looked for.
+const GOOD_ENOUGH: f32 = 1.0 / (1 << 26) as f32;
+/// So many windows may share a block before others are liked better, whatever the content: content can be made of it.
+const CROWD_MAX: u8 = 4;
+/// How much each more costs.
+const CROWD_COST: f32 = 1.0 / (1 << 24) as f32;
+
+/// How windows are chosen: by the rates of their bytes, and one after the other, so that they don't crowd.
+pub(crate) struct Choice {
+    plain: Rates,
+    folded: Rates,
+    /// How many of the windows chosen so far have a block, by its hash.
+    crowds: Vec<u8>,
+    /// The cost of each look, of the fragment at hand.
+    looks: Vec<f32>,
 }
 
-const CENSUS_BITS: u32 = 18;
+const CROWD_BITS: u32 = 18;
 
-impl Census {
-    pub fn new() -> Self {
-        Census { counts: vec![0; 1 << CENSUS_BITS] }
+/// A window and what it costs for each byte of content.
+pub(crate) struct Chosen {
+    pub cost: f32,
+    pub shape: Shape,
+    pub window: Window,
+}
+
+impl Chosen {
+    /// Whether no other need be looked at.
+    pub fn is_good_enough(&self) -> bool {
+        self.cost <= GOOD_ENOUGH
     }
+}
 
-    /// Counts the blocks of a segment.
-    pub fn count(&mut self, fragments: &[Fragment]) {
-        for fragment in fragments {
-            for block in fragment.bytes[..usable(fragment)].windows(4) {
-                let count = &mut self.counts[slot(block)];
-                *count = count.saturating_add(1);
-            }
+impl Choice {
+    pub fn new() -> Self {
+        Choice {
+            plain: Rates::new(Folding::None),
+            folded: Rates::new(Folding::Ascii),
+            crowds: vec![0; 1 << CROWD_BITS],
+            looks: Vec::new(),
         }
     }
 
-    /// The logarithm of how often, in eighths of a bit.
-    fn commonness(&self, block: &[u8]) -> u32 {
-        self.counts[slot(block)].max(1).ilog2() * 8
+    /// The cheapest window of this shape and reach, the earliest of equals, if one fits.
+    pub fn best(&mut self, fragments: &[Fragment], case: Case, shape: Shape, reach: usize) -> Option<Chosen> {
+        let stride = shape.stride as usize;
+        let length = shape.window_length() + reach;
+        let mut best: Option<(f32, &Fragment, usize)> = None;
+        for fragment in fragments {
+            let bytes = &fragment.bytes[..usable(fragment)];
+            self.looks.clear();
+            for (at, known) in bytes.windows(reach + shape.block as usize).enumerate() {
+                let cost = self.look_cost(known, case, shape, fragment.prefix_width);
+                self.looks.push(cost);
+                let Some(first) = (at + 1).checked_sub(stride) else { continue };
+                let cost = self.looks[first..].iter().sum::<f32>() / stride as f32;
+                if best.is_none_or(|(least, _, _)| cost < least) {
+                    best = Some((cost, fragment, first));
+                    if cost <= GOOD_ENOUGH {
+                        break;
+                    }
+                }
+            }
+            if best.is_some_and(|(least, _, _)| least <= GOOD_ENOUGH) {
+                break;
+            }
+        }
+        best.map(|(cost, fragment, at)| {
+            let window = Window {
+                prefix_min: fragment.prefix_min + at as u32,
+                prefix_width: fragment.prefix_width,
+                bytes: fragment.bytes[at..at + length].to_vec(),
+                case,
+            };
+            Chosen { cost, shape, window }
+        })
+    }
+
+    /// What it costs that a look finds these bytes: those of the block, and before them those that a candidate is known by.
+    fn look_cost(&self, known: &[u8], case: Case, shape: Shape, prefix_width: u32) -> f32 {
+        let rates = if case == Case::Insensitive || shape.folding == Folding::Ascii {
+            &self.folded
+        } else {
+            &self.plain
+        };
+        let block = &known[known.len() - shape.block as usize..];
+        let crowd = self.crowds[slot(block)];
+        let hit = rates.of(block);
+        let candidate = if known.len() == block.len() { hit } else { rates.of(known) };
+        hit * HIT_COST
+            + candidate * CANDIDATE_COST * (1 + prefix_width) as f32
+            + f32::from(crowd.saturating_sub(CROWD_MAX)) * CROWD_COST
+    }
+
+    /// A window is taken: its blocks are more crowded now.
+    pub fn take(&mut self, chosen: &Chosen) {
+        let block = chosen.shape.block as usize;
+        let reach = chosen.window.bytes.len() - chosen.shape.window_length();
+        for block in chosen.window.bytes[reach..].windows(block) {
+            let crowd = &mut self.crowds[slot(block)];
+            *crowd = crowd.saturating_add(1);
+        }
     }
 }
 
 fn slot(block: &[u8]) -> usize {
     let word = block.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
-    (word.wrapping_mul(0x9e37_79b1) >> (32 - CENSUS_BITS)) as usize
+    (word.wrapping_mul(0x9e37_79b1) >> (32 - CROWD_BITS)) as usize
 }
 
 /// The longest run of bytes that can be searched for.
 pub(crate) fn length_max(fragments: &[Fragment]) -> usize {
     fragments.iter().map(usable).max().unwrap_or(0)
-}
-
-/// The best window of this length, the earliest of equals; there is one if the length is at most [`length_max`].
-pub(crate) fn choose(fragments: &[Fragment], length: usize, block: usize, census: &Census) -> Option<Window> {
-    let mut best: Option<(u32, &Fragment, usize)> = None;
-    let mut rarities = Vec::new();
-    for fragment in fragments {
-        let bytes = &fragment.bytes[..usable(fragment)];
-        rarities.clear();
-        rarities.extend(bytes.windows(block).map(|block| rarity(block, census)));
-        for (at, window) in rarities.windows(length + 1 - block).enumerate() {
-            // A window is as common as its commonest block; many starts to try for each hit are no better.
-            let rarity = window.iter().copied().min().unwrap_or(0).saturating_sub(fragment.prefix_width);
-            if best.is_none_or(|(most, _, _)| rarity > most) {
-                best = Some((rarity, fragment, at));
-            }
-        }
-    }
-    best.map(|(_, fragment, at)| Window {
-        prefix_min: fragment.prefix_min + at as u32,
-        prefix_width: fragment.prefix_width,
-        bytes: fragment.bytes[at..at + length].to_vec(),
-    })
 }
 
 /// Eight bytes of a segment that tell early that it doesn't match: the rarest, better outside of its window.
@@ -126,19 +188,7 @@ fn usable(fragment: &Fragment) -> usize {
     fragment.bytes.len().min(LOOKBACK_MAX.saturating_sub(prefix_max) as usize)
 }
 
-/// How rare a block is, in eighths of a bit.
-fn rarity(block: &[u8], census: &Census) -> u32 {
-    let mut before = None;
-    let mut sum = 0;
-    for &byte in block {
-        // A byte likes to stand beside its like: fillings, rulers, tables.
-        sum += if before == Some(byte) { 8 } else { byte_rarity(byte) };
-        before = Some(byte);
-    }
-    if block.len() == 4 { sum.saturating_sub(census.commonness(block)) } else { sum }
-}
-
-/// Rough figures for programs, text and base64 together.
+/// How rare a byte is, in eighths of a bit: rough figures for programs, text and base64 together.
 fn byte_rarity(byte: u8) -> u32 {
     match byte {
         0x00 => 16,

@@ -1,7 +1,7 @@
 //! Which strategy each segment is searched by, chosen for all of them together. Rule: costs are weighed here only.
 
 use crate::blocks::{Folding, REACHES, Shape};
-use crate::fragment::{self, Census, Window};
+use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
 use crate::segment::{Case, LOOKBACK_MAX, Piece};
 use crate::set::{Anchor, Pattern};
@@ -15,103 +15,148 @@ const LENGTH_MAX: usize = BLOCK + Lens::STRIDE_MAX as usize - 1;
 const PROLOGUES: [u64; 2] = [4096, 65_536];
 /// What a hit costs, in looks.
 const HIT_COST: f64 = 4.0;
+/// In a group that is not folded a case-insensitive window stands once for each way to write it; this is how many ways
+/// it has, about.
+const WAYS: u32 = 16;
+/// How many bytes before the block such a window may be known by: each letter doubles the ways.
+const REACH_OF_WAYS_MAX: usize = 2;
+/// So many ways are no burden, however few other windows there are.
+const WAYS_FREE: u32 = 4096;
 
 /// The shapes of all groups.
 pub(crate) struct Plan {
-    census: Census,
+    choice: Choice,
     groups: BTreeMap<u64, Group>,
 }
 
+/// How many segments have so many fixed bytes in a row; the last place is for those with more, too.
+type Lengths = [u32; LENGTH_MAX + 1];
+
 /// The segments that are searched up to the same offset.
 struct Group {
-    /// How many have so many fixed bytes in a row; the last place is for those with more, too.
-    lengths: [u32; LENGTH_MAX + 1],
-    /// One case-insensitive pattern makes all of a group folded: a second pass would cost more than the few more hits.
-    folding: Folding,
-    /// Those with fewer fixed bytes are searched byte by byte, in a pass of their own.
+    sensitive: Lengths,
+    insensitive: Lengths,
+    /// Those with fewer fixed bytes are searched byte by byte, in a pass of their own, never folded.
     short_below: usize,
+    /// How the longer case-insensitive ones are searched: together with the others, or folded in a pass of their own.
+    folding: Folding,
 }
 
 impl Plan {
     pub fn new(patterns: &[Pattern]) -> Self {
-        let mut plan = Plan { census: Census::new(), groups: BTreeMap::new() };
+        let mut groups = BTreeMap::new();
         for pattern in patterns {
             for (at, piece) in pattern.pieces.iter().enumerate() {
-                plan.census.count(&piece.fragments);
                 let anchor = if at == 0 { pattern.anchor } else { Anchor::Anywhere };
-                let group = plan.groups.entry(until(anchor)).or_insert(Group {
-                    lengths: [0; LENGTH_MAX + 1],
-                    folding: Folding::None,
-                    short_below: 0,
-                });
-                group.lengths[fragment::length_max(&piece.fragments).min(LENGTH_MAX)] += 1;
-                if pattern.case == Case::Insensitive {
-                    group.folding = Folding::Ascii;
+                if anchor.names_places() {
+                    continue;
                 }
+                let group = groups.entry(until(anchor)).or_insert(Group {
+                    sensitive: [0; LENGTH_MAX + 1],
+                    insensitive: [0; LENGTH_MAX + 1],
+                    short_below: 0,
+                    folding: Folding::None,
+                });
+                let lengths = match pattern.case {
+                    Case::Sensitive => &mut group.sensitive,
+                    Case::Insensitive => &mut group.insensitive,
+                };
+                lengths[fragment::length_max(&piece.fragments).min(LENGTH_MAX)] += 1;
             }
         }
-        for group in plan.groups.values_mut() {
-            group.choose();
-        }
-        plan
+        groups.values_mut().for_each(Group::choose);
+        Plan { choice: Choice::new(), groups }
     }
 
     /// How a segment is searched, and for what.
-    pub fn window(&self, piece: &Piece, anchor: Anchor) -> Option<(Shape, Window)> {
+    pub fn window(&mut self, piece: &Piece, case: Case, anchor: Anchor) -> Option<(Shape, Window)> {
         let until = until(anchor);
         let group = self.groups.get(&until)?;
         let longest = fragment::length_max(&piece.fragments);
-        let (block, stride) = if longest < group.short_below { group.short() } else { group.long() };
-        let shape = Shape { stride: stride as u32, block: block as u32, folding: group.folding, until };
-        let reach = REACHES.into_iter().find(|reach| shape.window_length() + reach <= longest)?;
-        let window = fragment::choose(&piece.fragments, shape.window_length() + reach, block, &self.census)?;
-        Some((shape, window))
+        let mut best: Option<Chosen> = None;
+        for (block, stride, folding) in [group.long(case), group.short()].into_iter().flatten() {
+            let shape = Shape { stride: stride as u32, block: block as u32, folding, until };
+            let reach_max = match (case, folding) {
+                (Case::Insensitive, Folding::None) => REACH_OF_WAYS_MAX,
+                _ => REACHES[0],
+            };
+            let fits = |reach: &usize| *reach <= reach_max && shape.window_length() + reach <= longest;
+            for reach in REACHES.into_iter().filter(fits) {
+                let chosen = self.choice.best(&piece.fragments, case, shape, reach);
+                best = match (best, chosen) {
+                    (Some(best), Some(chosen)) if best.cost <= chosen.cost => Some(best),
+                    (best, chosen) => chosen.or(best),
+                };
+                if best.as_ref().is_some_and(Chosen::is_good_enough) {
+                    break;
+                }
+            }
+            if best.as_ref().is_some_and(Chosen::is_good_enough) {
+                break;
+            }
+        }
+        let best = best?;
+        self.choice.take(&best);
+        Some((best.shape, best.window))
     }
 }
 
 impl Group {
-    /// Chooses which segments are short: the cheapest of all bounds.
+    /// Chooses which segments are short, the cheapest of all bounds, and whether there is a folded pass.
     fn choose(&mut self) {
         let costs = (BLOCK..=LENGTH_MAX).map(|bound| (bound, self.cost(bound)));
         let cheapest = costs.min_by(|(_, one), (_, other)| one.total_cmp(other));
         self.short_below = cheapest.map_or(BLOCK, |(bound, _)| bound);
+        let sum = |lengths: &Lengths| lengths[self.short_below..].iter().sum::<u32>();
+        let ways = sum(&self.insensitive).saturating_mul(WAYS);
+        if ways > sum(&self.sensitive).max(WAYS_FREE) {
+            self.folding = Folding::Ascii;
+        }
     }
 
     /// Looks for each byte, and what their hits cost in looks.
     fn cost(&self, bound: usize) -> f64 {
-        let short: u32 = self.lengths[..bound].iter().sum();
+        let count = |length: usize| self.sensitive[length] + self.insensitive[length];
+        let short: u32 = (0..bound).map(count).sum();
         let mut cost = 0.0;
-        if let Some(block) = self.least(0).filter(|least| *least < bound).map(|least| least.min(BLOCK)) {
+        if let Some(block) = self.least_of_all(0).filter(|least| *least < bound).map(|least| least.min(BLOCK))
+        {
             let blocks = 256f64.powi(block as i32);
             cost += 1.0 + HIT_COST * f64::from(short) / blocks;
         }
-        if let Some(least) = self.least(bound) {
+        if let Some(least) = self.least_of_all(bound) {
             cost += 1.0 / (least - BLOCK + 1) as f64;
         }
         cost
     }
 
     /// The least length of a segment, from a bound on.
-    fn least(&self, bound: usize) -> Option<usize> {
-        (bound..=LENGTH_MAX).find(|length| self.lengths[*length] > 0)
+    fn least_of_all(&self, bound: usize) -> Option<usize> {
+        (bound..=LENGTH_MAX).find(|length| self.sensitive[*length] + self.insensitive[*length] > 0)
     }
 
-    /// Block and stride for the short ones.
-    fn short(&self) -> (usize, usize) {
-        (self.least(0).unwrap_or(1).min(BLOCK), 1)
+    /// Block and stride for the short ones, if there are any.
+    fn short(&self) -> Option<(usize, usize, Folding)> {
+        let least = self.least_of_all(0).filter(|least| *least < self.short_below)?;
+        Some((least.min(BLOCK), 1, Folding::None))
     }
 
     /// Block and stride for the others.
-    fn long(&self) -> (usize, usize) {
-        let least = self.least(self.short_below).unwrap_or(LENGTH_MAX);
-        (BLOCK, least - BLOCK + 1)
+    fn long(&self, case: Case) -> Option<(usize, usize, Folding)> {
+        let of = |lengths: &Lengths| (self.short_below..=LENGTH_MAX).find(|length| lengths[*length] > 0);
+        let (least, folding) = match (self.folding, case) {
+            (Folding::None, _) => (self.least_of_all(self.short_below), Folding::None),
+            (Folding::Ascii, Case::Sensitive) => (of(&self.sensitive), Folding::None),
+            (Folding::Ascii, Case::Insensitive) => (of(&self.insensitive), Folding::Ascii),
+        };
+        least.map(|least| (BLOCK, least - BLOCK + 1, folding))
     }
 }
 
 /// Up to where windows of a pattern with this anchor are searched for.
 fn until(anchor: Anchor) -> u64 {
     match anchor {
-        Anchor::Anywhere => u64::MAX,
+        Anchor::Anywhere | Anchor::Told(_) => u64::MAX,
         Anchor::Within { last, .. } => {
             let end = last.saturating_add(u64::from(LOOKBACK_MAX));
             PROLOGUES.into_iter().find(|prologue| end <= *prologue).unwrap_or(u64::MAX)

@@ -23,11 +23,23 @@ pub struct Match {
     pub end: u64,
 }
 
+/// Whether whoever is told of a match wants to hear of that pattern again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Of each match.
+    More,
+    /// One more changes nothing. It may still be reported.
+    NoMore,
+}
+
 /// The state of one stream. It belongs to the database that made it.
 #[derive(Default, Debug)]
 pub struct Scanner {
     offset: u64,
     tail: Vec<u8>,
+    /// Where segments with a told place start: number, first and last offset. Few streams have any.
+    #[expect(clippy::box_collection, reason = "a stream at rest is to be small")]
+    told: Option<Box<Vec<(u32, u64, u64)>>>,
     found: Found,
 }
 
@@ -38,8 +50,40 @@ struct Found {
     /// Starts of segments whose window stands at no fixed distance, so that one start is not taken twice.
     taken: BTreeSet<(u32, u64)>,
     links: Links,
+    muted: Muted,
     events: Vec<Event>,
     spans: Vec<Span>,
+}
+
+/// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once.
+#[derive(Default, Debug)]
+struct Muted {
+    /// In order. Few streams have any.
+    #[expect(clippy::box_collection, reason = "a stream at rest is to be small")]
+    segments: Option<Box<Vec<u32>>>,
+    /// A bit for each of them, by its number: mostly that of another is not set.
+    bits: u64,
+}
+
+/// How many segments are muted at most. Those beyond are verified again.
+const MUTED_MAX: usize = 256;
+
+impl Muted {
+    fn add(&mut self, segment: u32) {
+        let segments = self.segments.get_or_insert_default();
+        if let Err(at) = segments.binary_search(&segment)
+            && segments.len() < MUTED_MAX
+        {
+            segments.insert(at, segment);
+            self.bits |= 1 << (segment % 64);
+        }
+    }
+
+    #[inline]
+    fn has(&self, segment: u32) -> bool {
+        self.bits >> (segment % 64) & 1 == 1
+            && self.segments.as_ref().is_some_and(|segments| segments.binary_search(&segment).is_ok())
+    }
 }
 
 /// A start that agrees so far and waits for bytes.
@@ -65,22 +109,48 @@ impl Scanner {
         self.offset
     }
 
+    /// Patterns with [`crate::Anchor::Told`] and this number may start at an offset from `first` to `last`, both
+    /// included, as far as these have not been scanned yet. Each offset costs a look: let them be few.
+    pub fn place(&mut self, number: u32, first: u64, last: u64) {
+        self.told.get_or_insert_default().push((number, first, last));
+    }
+
     /// Scans the next bytes of the stream and reports the matches that they complete.
-    pub fn scan(&mut self, database: &Database, chunk: &[u8], on_match: &mut dyn FnMut(Match)) {
+    pub fn scan(&mut self, database: &Database, chunk: &[u8], on_match: &mut dyn FnMut(Match) -> Interest) {
         for piece in chunk.chunks(PIECE_BYTES) {
             self.step(database, piece, More::Follows, on_match);
         }
     }
 
     /// The stream has ended: reports the matches that hung on this. Nothing may be scanned afterwards.
-    pub fn finish(&mut self, database: &Database, on_match: &mut dyn FnMut(Match)) {
+    pub fn finish(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         self.step(database, &[], More::Ended, on_match);
     }
 
-    fn step(&mut self, database: &Database, chunk: &[u8], more: More, on_match: &mut dyn FnMut(Match)) {
+    fn step(
+        &mut self,
+        database: &Database,
+        chunk: &[u8],
+        more: More,
+        on_match: &mut dyn FnMut(Match) -> Interest,
+    ) {
         let view = View::new(&self.tail, chunk, self.offset, more);
         let found = &mut self.found;
         found.resume(database, &view);
+        let (low, end) = (view.chunk_start(), view.end());
+        database
+            .places
+            .within(low, end, &mut |segment, start| found.at_place(database, segment, start, &view));
+        if let Some(told) = &mut self.told {
+            told.retain(|(number, first, last)| {
+                for start in low.max(*first)..end.min(last.saturating_add(1)) {
+                    for segment in database.places.told(*number) {
+                        found.at_place(database, segment, start, &view);
+                    }
+                }
+                *last >= end
+            });
+        }
         for group in &database.groups {
             group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
         }
@@ -110,6 +180,9 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
+        if self.muted.has(candidate.segment) {
+            return;
+        }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
         let may_start = |start: u64| {
@@ -132,6 +205,14 @@ impl Found {
         }
     }
 
+    /// Verifies a segment at a place where it may start.
+    fn at_place(&mut self, database: &Database, segment: u32, start: u64, view: &View<'_>) {
+        let check = &database.fronts[segment as usize].check;
+        if view.eight_in_chunk(start + u64::from(check.at)).is_none_or(|eight| check.passes(eight)) {
+            self.verify(database, segment, start, view);
+        }
+    }
+
     fn verify(&mut self, database: &Database, id: u32, start: u64, view: &View<'_>) -> Taken {
         let segment = &database.segments[id as usize];
         if !segment.anchor.admits(start) {
@@ -148,9 +229,12 @@ impl Found {
     }
 
     /// Reports what has matched, in order; segments lead on to those behind them.
-    fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match)) {
+    fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         self.events.sort_unstable();
         for event in self.events.drain(..) {
+            if self.muted.has(event.segment) {
+                continue;
+            }
             let segment = &database.segments[event.segment as usize];
             let origin = match segment.rank {
                 Rank::First => event.start,
@@ -161,7 +245,10 @@ impl Found {
             };
             match segment.link {
                 Link::Last => {
-                    on_match(Match { pattern: PatternId(segment.pattern), start: origin, end: event.end });
+                    let found = Match { pattern: PatternId(segment.pattern), start: origin, end: event.end };
+                    if on_match(found) == Interest::NoMore {
+                        self.muted.add(event.segment);
+                    }
                 }
                 Link::Gap { min, max } => {
                     let follower = event.segment + 1;
@@ -170,6 +257,10 @@ impl Found {
                     let longest = database.segments.get(follower as usize).map_or(0, |next| next.length_max);
                     let past = event.end.saturating_sub(u64::from(longest));
                     self.links.allow(follower, (low, high), origin, past);
+                    if max.is_none() {
+                        // The follower may begin anywhere from here on: another match of this one adds nothing.
+                        self.muted.add(event.segment);
+                    }
                 }
             }
         }

@@ -39,7 +39,7 @@ pub(crate) struct Fragment {
     pub prefix_min: u32,
     /// … and how much more it may be.
     pub prefix_width: u32,
-    /// The bytes; folded where case is insensitive.
+    /// The bytes; letters in lower case where case is insensitive.
     pub bytes: Vec<u8>,
 }
 
@@ -65,11 +65,6 @@ pub(crate) fn cut(wildcard: &Wildcard, case: Case, program: &mut Program) -> Vec
     }
     cutter.close(Link::Last);
     cutter.pieces
-}
-
-/// Folds a byte for searching: the two cases of a letter become one, and some other bytes too.
-pub(crate) fn fold(byte: u8) -> u8 {
-    byte | 0x20
 }
 
 struct Cutter<'a> {
@@ -132,7 +127,7 @@ impl<'a> Cutter<'a> {
             Case::Insensitive => cell.mask | 0x20 == 0xff,
         };
         if exact {
-            let byte = if self.case == Case::Insensitive { fold(cell.value) } else { cell.value };
+            let byte = if cell.mask == 0xff { cell.value } else { cell.value | 0x20 };
             let begins = self.cells.last().is_none_or(|last| last.mask | 0x20 != 0xff);
             match self.fragments.last_mut() {
                 Some(fragment) if !begins => fragment.bytes.push(byte),

@@ -30,12 +30,26 @@ pub enum Anchor {
         /// The last offset.
         last: u64,
     },
+    /// Where a scanner is told, under this number: see [`crate::Scanner::place`].
+    Told(u32),
 }
 
+/// Patterns that can start at so few offsets only are not searched: they are verified there.
+const PLACES_MAX: u64 = 64;
+
 impl Anchor {
+    /// Whether it names a few places, so that nothing need be searched.
+    pub(crate) fn names_places(self) -> bool {
+        match self {
+            Anchor::Anywhere => false,
+            Anchor::Within { first, last } => last.saturating_sub(first) < PLACES_MAX,
+            Anchor::Told(_) => true,
+        }
+    }
+
     pub(crate) fn admits(self, start: u64) -> bool {
         match self {
-            Anchor::Anywhere => true,
+            Anchor::Anywhere | Anchor::Told(_) => true,
             Anchor::Within { first, last } => (first..=last).contains(&start),
         }
     }
@@ -135,7 +149,7 @@ impl PatternSet {
         }
         let mark = self.program.mark();
         let pieces = segment::cut(wildcard, case, &mut self.program);
-        if let Err(error) = check(&pieces) {
+        if let Err(error) = check(&pieces, anchor) {
             self.program.back_to(mark);
             return Err(error);
         }
@@ -154,12 +168,15 @@ impl PatternSet {
     }
 }
 
-fn check(pieces: &[Piece]) -> Result<(), PatternError> {
+fn check(pieces: &[Piece], anchor: Anchor) -> Result<(), PatternError> {
     if pieces.len() > SEGMENTS_OF_PATTERN_MAX {
         return Err(PatternError::TooManyParts);
     }
-    match pieces.iter().position(|piece| fragment::length_max(&piece.fragments) == 0) {
-        Some(at) => Err(PatternError::NoFixedByte { part: at + 1 }),
+    let cannot_be_searched = |(at, piece): &(usize, &Piece)| {
+        fragment::length_max(&piece.fragments) == 0 && !(*at == 0 && anchor.names_places())
+    };
+    match pieces.iter().enumerate().find(cannot_be_searched) {
+        Some((at, _)) => Err(PatternError::NoFixedByte { part: at + 1 }),
         None => Ok(()),
     }
 }

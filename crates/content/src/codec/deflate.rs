@@ -95,21 +95,12 @@ mod tests {
     use super::*;
     use crate::decoder::{Decoder, Entry};
     use crate::samples::{
-        LONG, assert_flips_told, assert_truncation_told, children, complains, deflate, noise, prose,
+        LONG, assert_flips_told, assert_truncation_told, children, complains, deflate, noise, prose, zlib,
     };
     use crate::trace::{Said, assert_cut_invariant};
 
     fn open() -> Box<dyn Decoder> {
         Box::new(decoder())
-    }
-
-    fn zlib(content: &[u8]) -> Vec<u8> {
-        let (mut low, mut high) = (1u32, 0u32);
-        for byte in content {
-            low = (low + u32::from(*byte)) % 65_521;
-            high = (high + low) % 65_521;
-        }
-        [&[0x78, 0x9c][..], &deflate(content), &(high << 16 | low).to_be_bytes()].concat()
     }
 
     fn child(content: &[u8]) -> Vec<Said> {

@@ -1,9 +1,19 @@
 //! The codecs that an archive's entries may be packed with, one at a time. Rule: it takes memory when bytes arrive.
 
 use super::bzip2::Bunzip;
+use super::deflate64::Deflate64;
+use super::implode::Implode;
 use super::inflate::{self, Inflater};
+use super::lz::{Lz, Symbols};
+use super::lzhuf::Unlz;
+use super::lzma::InZip;
+use super::ppmd7::{self, SevenZipPpmd};
+use super::stream::Undo;
+use super::xz::{Streams, Xz};
+use super::zstd::Zstd;
 use super::{Outcome, Run};
-use lockgate_model::Pool;
+use crate::decoder::More;
+use lockgate_model::{Pool, Reason};
 use std::sync::Arc;
 
 /// How an entry is packed.
@@ -11,8 +21,48 @@ use std::sync::Arc;
 pub enum Packing {
     /// Raw deflate.
     Deflate,
+    /// Deflate with a window of 64 KiB.
+    Deflate64,
+    /// What PKZIP imploded to so many bytes, with the flags of the entry.
+    Implode {
+        /// The general purpose bit flag.
+        flags: u16,
+        /// Bytes that it makes.
+        size: u64,
+    },
     /// One bzip2 stream.
     Bzip2,
+    /// LZMA within zip's head, that makes so many bytes or ends with a mark.
+    Lzma(Option<u64>),
+    /// One stream of xz.
+    Xz,
+    /// PPMd as 7z has it.
+    Ppmd7 {
+        /// The model's order.
+        order: u8,
+        /// Bytes of its memory.
+        memory_bytes: u32,
+        /// Bytes that it makes.
+        size: u64,
+    },
+    /// Frames of Zstandard: one, where nobody knows how long they are.
+    Zstd(Extent),
+}
+
+/// Whether it is known where the packed bytes end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// They end with the input.
+    Known,
+    /// They end by themselves.
+    Unknown,
+}
+
+/// Unpacks in pieces.
+trait Unpack: Send {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run;
+    fn owes(&self, more: More) -> bool;
+    fn worked_nanos(&self) -> u64;
 }
 
 /// Unpacks one entry after the other.
@@ -20,66 +70,176 @@ pub struct Unpacker {
     pool: Arc<Pool>,
     packing: Packing,
     inflater: Inflater,
-    bunzip: Option<Box<Bunzip>>,
+    other: Option<Box<dyn Unpack>>,
 }
 
 impl Unpacker {
     /// Holds nothing yet.
     pub fn new(pool: &Arc<Pool>) -> Self {
-        Self {
-            pool: Arc::clone(pool),
-            packing: Packing::Deflate,
-            inflater: Inflater::default(),
-            bunzip: None,
-        }
+        Self { pool: Arc::clone(pool), packing: Packing::Deflate, inflater: Inflater::default(), other: None }
     }
 
     /// Awaits an entry that is packed so.
     pub fn begin(&mut self, packing: Packing) {
         self.packing = packing;
         self.inflater.reset();
-        self.bunzip = None;
+        self.other = None;
     }
 
     /// Gives its memory back.
     pub fn clear(&mut self) {
         self.inflater.clear();
-        self.bunzip = None;
+        self.other = None;
     }
 
     /// Whether there is something to do or say without further input.
-    pub fn owes(&self) -> bool {
+    pub fn owes(&self, more: More) -> bool {
         match self.packing {
             Packing::Deflate => self.inflater.owes(),
-            Packing::Bzip2 => self.bunzip.as_ref().is_some_and(|b| b.stream.owes()),
+            _ => self.other.as_ref().is_some_and(|other| other.owes(more)),
         }
     }
 
-    /// Unpacks until the input is used, the output full, or the entry at its end.
-    pub fn run(&mut self, input: &[u8], output: &mut [u8]) -> Run {
+    /// Unpacks until the input is used, the output full, or the entry at its end. `More::Ended` says that its packed bytes
+    /// end with this input.
+    pub fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
         if self.packing == Packing::Deflate {
             return self.inflater.run(input, output);
         }
-        let bunzip = match &mut self.bunzip {
-            Some(bunzip) => bunzip,
-            empty => match Bunzip::new(&self.pool) {
-                Ok(bunzip) => empty.insert(Box::new(bunzip)),
+        let other = match &mut self.other {
+            Some(other) => other,
+            empty => match begin(&self.pool, self.packing) {
+                Ok(other) => empty.insert(other),
                 Err(reason) => return Run { used: 0, made: 0, outcome: Outcome::Failed(reason) },
             },
         };
-        bunzip.stream.run(input, output)
+        other.run(input, more, output)
     }
 
     /// As [`Decoder::nanos_per_kib`](crate::Decoder::nanos_per_kib).
     pub fn nanos_per_kib(&self) -> u32 {
         match self.packing {
             Packing::Deflate => inflate::NANOS_PER_KIB,
+            Packing::Deflate64 | Packing::Implode { .. } => LZ_NANOS_PER_KIB,
             Packing::Bzip2 => super::bzip2::NANOS_PER_KIB,
+            Packing::Lzma(_) | Packing::Xz => super::lzma::NANOS_PER_KIB,
+            Packing::Ppmd7 { .. } => ppmd7::NANOS_PER_KIB,
+            Packing::Zstd(_) => super::zstd::NANOS_PER_KIB,
         }
     }
 
     /// As [`Decoder::worked_nanos`](crate::Decoder::worked_nanos).
     pub fn worked_nanos(&self) -> u64 {
-        self.bunzip.as_ref().map_or(0, |b| b.stream.worked_nanos())
+        self.other.as_ref().map_or(0, |other| other.worked_nanos())
+    }
+}
+
+/// What a byte costs where a copy is made byte by byte, for each KiB in and out.
+const LZ_NANOS_PER_KIB: u32 = 3000;
+
+fn begin(pool: &Arc<Pool>, packing: Packing) -> Result<Box<dyn Unpack>, Reason> {
+    Ok(match packing {
+        Packing::Deflate | Packing::Deflate64 => Box::new(Lz::new(pool, Deflate64::new(), None)?),
+        Packing::Implode { flags, size } => Box::new(Lz::new(pool, Implode::new(flags), Some(size))?),
+        Packing::Bzip2 => Box::new(Bunzip::new(pool)?),
+        Packing::Lzma(size) => Box::new(InZip::new(pool, size)),
+        Packing::Ppmd7 { order, memory_bytes, size } => {
+            Box::new(ppmd7::seven_zip(pool, order.into(), memory_bytes, Some(size))?)
+        }
+        Packing::Xz => Box::new(Xz::new(pool, Streams::One)),
+        Packing::Zstd(extent) => Box::new(Frames { zstd: Zstd::new(pool), extent }),
+    })
+}
+
+impl<S: Symbols> Unpack for Lz<S> {
+    fn run(&mut self, input: &[u8], _: More, output: &mut [u8]) -> Run {
+        Lz::run(self, input, output)
+    }
+
+    fn owes(&self, _: More) -> bool {
+        Lz::owes(self)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        Lz::worked_nanos(self)
+    }
+}
+
+impl Unpack for Bunzip {
+    fn run(&mut self, input: &[u8], _: More, output: &mut [u8]) -> Run {
+        self.stream.run(input, output)
+    }
+
+    fn owes(&self, _: More) -> bool {
+        self.stream.owes()
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        self.stream.worked_nanos()
+    }
+}
+
+impl Unpack for InZip {
+    fn run(&mut self, input: &[u8], _: More, output: &mut [u8]) -> Run {
+        Self::run(self, input, output)
+    }
+
+    fn owes(&self, _: More) -> bool {
+        Self::owes(self)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        0
+    }
+}
+
+impl Unpack for Xz {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
+        Undo::run(self, input, more, output)
+    }
+
+    fn owes(&self, more: More) -> bool {
+        Undo::owes(self, more)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        Undo::worked_nanos(self)
+    }
+}
+
+impl Unpack for Unlz<SevenZipPpmd> {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
+        Self::run(self, input, more, output)
+    }
+
+    fn owes(&self, more: More) -> bool {
+        Self::owes(self, more)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        Self::worked_nanos(self)
+    }
+}
+
+/// Frames of Zstandard.
+struct Frames {
+    zstd: Zstd,
+    extent: Extent,
+}
+
+impl Unpack for Frames {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
+        if self.extent == Extent::Unknown && self.zstd.is_between_frames() {
+            return Run { used: 0, made: 0, outcome: Outcome::Ended };
+        }
+        self.zstd.run(input, more, output)
+    }
+
+    fn owes(&self, more: More) -> bool {
+        self.zstd.owes(more) || self.extent == Extent::Unknown && self.zstd.is_between_frames()
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        self.zstd.worked_nanos()
     }
 }

@@ -36,7 +36,7 @@ const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPABLE: u32 = 0x184d_2a50;
 
 /// What copying in and out costs for each KiB.
-const NANOS_PER_KIB: u32 = 300;
+pub(super) const NANOS_PER_KIB: u32 = 300;
 /// What decoding costs for each byte of a block.
 const BYTE_NANOS: u64 = 4;
 /// What a block and a sequence cost besides.
@@ -91,7 +91,7 @@ pub fn decoder(pool: &Arc<Pool>) -> StreamDecoder<Zstd> {
 }
 
 impl Zstd {
-    fn new(pool: &Arc<Pool>) -> Self {
+    pub(super) fn new(pool: &Arc<Pool>) -> Self {
         let mut grant = pool.grant();
         let failed = grant.grow(STATE_BYTES).err();
         Self {
@@ -146,9 +146,13 @@ impl Zstd {
         }
     }
 
-    /// Whether nothing is under way.
-    fn is_between_frames(&self) -> bool {
-        self.expect == Expect::Magic && self.piece.is_empty() && self.frames > 0
+    /// Whether nothing is under way, behind a frame.
+    pub(super) fn is_between_frames(&self) -> bool {
+        self.expect == Expect::Magic
+            && self.piece.is_empty()
+            && self.frames > 0
+            && self.window.block_bytes() == 0
+            && self.failed.is_none()
     }
 
     /// The piece that was awaited is there.

@@ -1,5 +1,6 @@
 //! Base64 (RFC 2045 section 6.8) as mail programs read it. Rule: junk is skipped and noted, clean lines never leave SIMD.
 
+use super::again::{Doubt, Doubts};
 use super::base64_simd;
 use super::oddity::{Oddities, Oddity};
 
@@ -28,10 +29,29 @@ pub(super) struct Base64 {
     /// How many characters those are, 0 to 3.
     characters: u8,
     pad: Pad,
+    reading: Reading,
+    /// A line has ended within the quantum.
+    is_broken: bool,
+    /// How many bytes were read.
+    at: u64,
+    /// What other readers may read otherwise.
+    pub doubts: Doubts,
     /// Much of what was last decoded had to go the slow way.
     pub is_slow: bool,
     /// What was met.
     pub oddities: Oddities,
+}
+
+/// How the stream is read, where readers differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As one row of characters, whatever stands between them.
+    #[default]
+    Joined,
+    /// Line by line: what a line has beyond whole quanta is dropped.
+    ByLine,
+    /// Padding before the end stands for zeros.
+    PadsAsZeros,
 }
 
 /// Where the stream stands with padding.
@@ -50,6 +70,11 @@ enum Pad {
 pub(super) const ROOM_BYTES_MIN: usize = base64_simd::SLACK_BYTES;
 
 impl Base64 {
+    /// To be read in that way.
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading, ..Self::default() }
+    }
+
     /// Decodes as much as there is room for: how many bytes were used, and how many came out.
     pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize) {
         let (mut used, mut made, mut slow) = (0, 0, 0);
@@ -57,6 +82,9 @@ impl Base64 {
             if self.characters == 0 {
                 let bulk = base64_simd::decode(&input[used..], &mut output[made..]);
                 if bulk.made > 0 {
+                    if self.pad == Pad::Due {
+                        self.doubts.note(Doubt::PadInside, self.at + used as u64);
+                    }
                     self.resume();
                 }
                 used += bulk.used;
@@ -66,10 +94,11 @@ impl Base64 {
             if made + ROOM_BYTES_MIN > output.len() {
                 break;
             }
+            made += self.take(*character, self.at + used as u64, &mut output[made..]);
             used += 1;
             slow += 1;
-            made += self.take(*character, &mut output[made..]);
         }
+        self.at += used as u64;
         self.is_slow = slow > used / 8;
         (used, made)
     }
@@ -79,27 +108,47 @@ impl Base64 {
         self.flush(output)
     }
 
-    /// One character on the slow path.
-    fn take(&mut self, character: u8, output: &mut [u8]) -> usize {
-        let value = VALUES[usize::from(character)];
+    /// One character on the slow path, and where it stands.
+    fn take(&mut self, character: u8, at: u64, output: &mut [u8]) -> usize {
+        let value = match character {
+            b'=' if self.reading == Reading::PadsAsZeros => 0,
+            _ => VALUES[usize::from(character)],
+        };
         if value != INVALID {
+            if self.is_broken {
+                self.oddities.note(Oddity::Base64BrokenLine);
+                self.doubts.note(Doubt::BrokenLine, at);
+                self.is_broken = false;
+            }
+            if self.pad == Pad::Due {
+                self.doubts.note(Doubt::PadInside, at);
+            }
             self.resume();
             self.bits = self.bits << 6 | u32::from(value);
             self.characters += 1;
             return if self.characters == 4 { self.flush(output) } else { 0 };
         }
         match character {
-            b'=' => self.take_pad(output),
-            // White space of every sort; a NUL is what some mailers end with.
+            b'=' => self.take_pad(at, output),
+            b'\r' | b'\n' if self.characters > 0 => {
+                if self.reading == Reading::ByLine {
+                    (self.bits, self.characters) = (0, 0);
+                } else {
+                    self.is_broken = true;
+                }
+                0
+            }
+            // White space of every sort.
             b'\t'..=b'\r' | b' ' => 0,
             _ => {
                 self.oddities.note(Oddity::Base64Junk);
+                self.doubts.note(Doubt::Junk, at);
                 0
             }
         }
     }
 
-    fn take_pad(&mut self, output: &mut [u8]) -> usize {
+    fn take_pad(&mut self, at: u64, output: &mut [u8]) -> usize {
         match (self.characters, self.pad) {
             (2, _) => {
                 self.pad = Pad::Due;
@@ -114,8 +163,11 @@ impl Base64 {
                 0
             }
             // Nothing can end here, so it is junk like any other.
-            _ => {
+            (characters, pad) => {
                 self.oddities.note(Oddity::Base64PadMisplaced);
+                if characters > 0 || pad == Pad::None {
+                    self.doubts.note(Doubt::PadInside, at);
+                }
                 0
             }
         }
@@ -131,6 +183,7 @@ impl Base64 {
 
     /// Gives the bytes of the quantum and starts the next.
     fn flush(&mut self, output: &mut [u8]) -> usize {
+        self.is_broken = false;
         let characters = u32::from(std::mem::take(&mut self.characters));
         let bits = std::mem::take(&mut self.bits) << (6 * (4 - characters));
         let bytes = (characters * 6 / 8) as usize;
@@ -180,7 +233,9 @@ mod tests {
             (b"YWI=", b"ab", &[]),
             (b"YWJj", b"abc", &[]),
             (b"YWJj\r\nZGVm\r\n", b"abcdef", &[]),
-            (b"Y\nW\nJ\nj", b"abc", &[]),
+            (b"Y\nW\nJ\nj", b"abc", &[Base64BrokenLine]),
+            (b"YWI\n", b"ab", &[]),
+            (b"YWI\n=", b"ab", &[]),
             (b"YWI", b"ab", &[]),
             (b"YQ", b"a", &[]),
             (b"Y", b"", &[]),
@@ -203,17 +258,38 @@ mod tests {
     }
 
     #[test]
+    fn readings() {
+        let cases: &[(Reading, &[u8], &[u8])] = &[
+            (Reading::ByLine, b"YWJjX\nZGVmX\n", b"abcdef"),
+            (Reading::ByLine, b"Y\r\n\r\nYWJj\r\nZA==", b"abcd"),
+            (Reading::PadsAsZeros, b"QU=BQUE=", b"A@\x01AA\0"),
+            (Reading::Joined, b"YWJjX\nZGVm", b"abc\x5d\x91\x95"),
+        ];
+        for (reading, text, bytes) in cases {
+            let mut base64 = Base64::new(*reading);
+            let mut output = [0; 200];
+            let (used, mut made) = base64.decode(text, &mut output);
+            assert_eq!(used, text.len());
+            made += base64.finish(&mut output[made..]);
+            let expected = bytes.escape_ascii().to_string();
+            assert!(
+                output[..made].escape_ascii().to_string().starts_with(&expected),
+                "{}",
+                text.escape_ascii()
+            );
+        }
+    }
+
+    #[test]
     fn every_line_length_and_every_junk_character() {
         let bytes: Vec<u8> = (0..1000_u32).map(|n| (n * 7 + n / 3) as u8).collect();
         let plain = encode(&bytes);
         for length in 1..120 {
             for end in ["\n", "\r\n", " \r\n"] {
                 let lines: Vec<&[u8]> = plain.chunks(length).collect();
-                assert_eq!(
-                    decode(&[&lines.join(end.as_bytes())]),
-                    (bytes.clone(), vec![]),
-                    "{length} {end:?}"
-                );
+                let (decoded, oddities) = decode(&[&lines.join(end.as_bytes())]);
+                assert_eq!(decoded, bytes, "{length} {end:?}");
+                assert_eq!(oddities.is_empty(), length % 4 == 0, "{length} {end:?}");
             }
         }
         for junk in (0..=255).filter(|c| VALUES[usize::from(*c)] == INVALID && *c != b'=') {

@@ -6,6 +6,7 @@
 
 mod delimiter;
 
+use super::again::{Again, Doubts, Reading};
 use super::boundary::{Delimiter, Kind, Rest, Stack};
 use super::header::{HeaderReader, Stop};
 use super::limits::FIELDS_MAX;
@@ -14,8 +15,9 @@ use super::plan::{Plan, Shape};
 use super::transfer::Transfer;
 use crate::decoder::{Decoder, Entry, Event, More, Step};
 use delimiter::undecided;
-use lockgate_model::{Buffer, Reason};
+use lockgate_model::{Buffer, Pool, Reason};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Reads one message.
 #[derive(Debug)]
@@ -42,6 +44,12 @@ pub struct MimeDecoder {
     oddities: Oddities,
     is_top: bool,
     encodings: Encodings,
+    /// Other readings of the last body.
+    again: Again,
+    /// A multipart had no end where the one around it went on: to some readers it goes on itself.
+    is_cut: bool,
+    /// How the last body was encoded then, which may go on as well.
+    cut_off: Option<Transfer>,
 }
 
 /// What is done with transfer encodings.
@@ -74,15 +82,9 @@ enum Side {
     Epilogue,
 }
 
-impl Default for MimeDecoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl MimeDecoder {
-    /// For one message, from its first header line.
-    pub fn new() -> Self {
+    /// For one message, from its first header line. Bodies with a second reading are held, as far as the pool grants.
+    pub fn new(pool: &Arc<Pool>) -> Self {
         Self {
             place: Place::Header(Box::default()),
             stack: Stack::default(),
@@ -99,12 +101,15 @@ impl MimeDecoder {
             oddities: Oddities::default(),
             is_top: true,
             encodings: Encodings::Undone,
+            again: Again::new(pool),
+            is_cut: false,
+            cut_off: None,
         }
     }
 
     /// For the content of a request whose `Content-Type` fields are these (RFC 7578), from its first byte.
-    pub fn of_form(content_types: &[Vec<u8>]) -> Self {
-        let mut own = Self { is_top: false, encodings: Encodings::Left, ..Self::new() };
+    pub fn of_form(content_types: &[Vec<u8>], pool: &Arc<Pool>) -> Self {
+        let mut own = Self { is_top: false, encodings: Encodings::Left, ..Self::new(pool) };
         let mut header = Vec::new();
         for content_type in content_types.iter().take(FIELDS_MAX) {
             header.extend_from_slice(b"Content-Type: ");
@@ -124,6 +129,9 @@ impl MimeDecoder {
 impl Decoder for MimeDecoder {
     fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
         if let Some(event) = self.said.pop_front() {
+            return Step::new(0, event);
+        }
+        if let Some(event) = self.again.next(scratch) {
             return Step::new(0, event);
         }
         if matches!(self.place, Place::Over) {
@@ -243,10 +251,14 @@ impl MimeDecoder {
         let in_digest = self.stack.last().is_some_and(|multipart| multipart.is_digest);
         let mut plan = Plan::new(&fields, in_digest, &mut self.oddities);
         let is_left = self.encodings == Encodings::Left && !matches!(plan.transfer, Transfer::Identity);
+        if let Some(transfer) = self.cut_off.take().filter(|_| fields.is_headless) {
+            plan.readings.push(Reading::new("as-before", transfer));
+        }
         if is_left {
             plan.transfer = Transfer::Identity;
+            plan.readings.clear();
         }
-        match plan.shape {
+        match std::mem::replace(&mut plan.shape, Shape::Leaf) {
             Shape::Multipart { boundaries, is_digest }
                 if !boundaries.is_empty() && self.stack.has_room(&boundaries) =>
             {
@@ -259,7 +271,7 @@ impl MimeDecoder {
             shape => {
                 let has_type = fields.media_types.iter().any(|media_type| media_type.value.contains('/'));
                 let is_untyped = !has_type && self.stack.is_empty();
-                self.begin_leaf(plan.field, plan.declared, plan.name, &shape);
+                self.begin_leaf(&mut plan, &shape);
                 if is_left {
                     // Some server may undo it all the same.
                     self.said.push_back(Event::Incomplete(Reason::Unsupported));
@@ -276,16 +288,14 @@ impl MimeDecoder {
         }
     }
 
-    fn begin_leaf(
-        &mut self,
-        field: Option<String>,
-        declared: Option<String>,
-        name: Option<String>,
-        shape: &Shape,
-    ) {
+    fn begin_leaf(&mut self, plan: &mut Plan, shape: &Shape) {
         self.say_oddities();
-        let label = field.unwrap_or_else(|| self.section());
-        self.open(Entry { label, name, declared });
+        let label = plan.field.take().unwrap_or_else(|| self.section());
+        let entry = Entry { label, name: plan.names.main.take(), declared: plan.declared.take() };
+        self.again.begin(&entry, &plan.transfer, std::mem::take(&mut plan.readings));
+        self.open(entry);
+        let names = std::mem::take(&mut plan.names.others);
+        self.said.extend(names.into_iter().map(Event::Name));
         match shape {
             Shape::Partial => self.said.push_back(Event::Incomplete(Reason::Partial)),
             Shape::Multipart { boundaries, .. } if !self.stack.has_room(boundaries) => {
@@ -302,11 +312,19 @@ impl MimeDecoder {
             return Step::new(0, Event::Working);
         }
         let (used, event) = match &mut self.place {
-            Place::Leaf(Transfer::Identity)
-            | Place::Beside { is_open: true, transfer: Transfer::Identity, .. } => {
+            Place::Leaf(Transfer::Identity) => {
+                self.again.hold(clear, Doubts::default());
                 (clear.len(), Event::Input(0..clear.len()))
             }
-            Place::Leaf(transfer) | Place::Beside { is_open: true, transfer, .. } => {
+            Place::Beside { is_open: true, transfer: Transfer::Identity, .. } => {
+                (clear.len(), Event::Input(0..clear.len()))
+            }
+            Place::Leaf(transfer) => {
+                let (used, made) = transfer.decode(clear, scratch);
+                self.again.hold(&clear[..used], transfer.doubts());
+                (used, output(made))
+            }
+            Place::Beside { is_open: true, transfer, .. } => {
                 let (used, made) = transfer.decode(clear, scratch);
                 (used, output(made))
             }
@@ -325,7 +343,12 @@ impl MimeDecoder {
                 let (used, made) = Transfer::Identity.decode(rest, scratch);
                 (used, output(made))
             }
-            Place::Leaf(transfer) | Place::Beside { is_open: true, transfer, .. } => {
+            Place::Leaf(transfer) => {
+                let (used, made) = transfer.decode(rest, scratch);
+                self.again.hold(&rest[..used], transfer.doubts());
+                (used, output(made))
+            }
+            Place::Beside { is_open: true, transfer, .. } => {
                 let (used, made) = transfer.decode(rest, scratch);
                 (used, output(made))
             }
@@ -374,6 +397,10 @@ impl MimeDecoder {
         }
         if self.stack.truncate(delimiter.level) {
             self.oddities.note(Oddity::MultipartWithoutEnd);
+            self.is_cut = true;
+        }
+        if let (Place::Leaf(transfer), true) = (&self.place, self.is_cut) {
+            self.cut_off = transfer.anew();
         }
         if let Some(multipart) = self.stack.last_mut() {
             match delimiter.kind {
@@ -411,11 +438,15 @@ impl MimeDecoder {
         if matches!(self.place, Place::Header(_)) {
             self.begin_body();
         }
+        let is_leaf = matches!(self.place, Place::Leaf(_));
         let (Place::Leaf(transfer) | Place::Beside { is_open: true, transfer, .. }) = &mut self.place else {
             return 0;
         };
         let made = transfer.finish(scratch);
         self.oddities.add(transfer.oddities());
+        if is_leaf && let Some(reason) = self.again.end(transfer.doubts(), &mut self.oddities) {
+            self.said.push_back(Event::Incomplete(reason));
+        }
         // What was met in a body is said at its end, wherever it stood: so it does not depend on how it was cut.
         self.say_oddities();
         self.said.push_back(Event::Close);

@@ -1,6 +1,7 @@
 //! The values of the header fields that say how to read a part. Rule: tolerant as mail programs are, and every guess noted.
 
 use super::limits::{NAME_CHARS_MAX, PARAMETERS_MAX};
+use super::names::loose;
 use super::oddity::{Oddities, Oddity};
 use super::words::{decode_charset, decode_escapes, decode_words, split_at_byte};
 
@@ -10,6 +11,8 @@ pub(super) struct Parameterised {
     /// What stands before the first semicolon, in lower case, without comments and quotes.
     pub value: String,
     parameters: Vec<Parameter>,
+    /// Names that careless readers see in it.
+    pub loose_names: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,7 @@ enum Form {
 impl Parameterised {
     /// Reads an unfolded field value.
     pub(super) fn parse(value: &[u8], oddities: &mut Oddities) -> Self {
+        let loose_names = loose(value);
         let mut reader = Reader { rest: value };
         let main = reader.item(b";", oddities);
         let value = token(&main).to_ascii_lowercase();
@@ -52,7 +56,13 @@ impl Parameterised {
             let value = reader.item(b";", oddities);
             parameters.push(Parameter::new(&name, value));
         }
-        Self { value, parameters }
+        Self { value, parameters, loose_names }
+    }
+
+    /// The parameters of several fields as if they were of one: careless readers take pieces from each.
+    pub(super) fn joined<'a>(fields: impl Iterator<Item = &'a Self>) -> Self {
+        let parameters = fields.flat_map(|field| field.parameters.iter().cloned()).collect();
+        Self { parameters, ..Self::default() }
     }
 
     /// All values that a parameter may be taken to have, as the bytes that they stand for.
@@ -105,31 +115,64 @@ impl Parameterised {
             }
             return Some(Found::Plain(&first.value));
         }
-        // Continuations may come in any order (RFC 2231 section 3).
-        let mut pieces: Vec<&Parameter> = named().filter(|p| p.form != Form::Plain).collect();
-        pieces.sort_by_key(|p| p.place);
-        if pieces.windows(2).any(|pair| pair[0].place == pair[1].place) {
+        let pieces: Vec<&Parameter> = named().filter(|p| p.form != Form::Plain).collect();
+        if pieces.iter().enumerate().any(|(at, p)| pieces[..at].iter().any(|q| q.place == p.place)) {
             oddities.note(Oddity::ParameterRepeated);
-            pieces.dedup_by_key(|p| p.place);
         }
-        let mut charset = Vec::new();
-        let mut value = Vec::new();
-        for (at, piece) in pieces.iter().enumerate() {
-            let mut text = piece.value.as_slice();
-            if piece.form == Form::Extended {
-                let parts =
-                    split_at_byte(text, b'\'').and_then(|(c, rest)| Some((c, split_at_byte(rest, b'\'')?.1)));
-                if let (0, Some((its_charset, rest))) = (at, parts) {
-                    charset = its_charset.to_vec();
-                    text = rest;
-                }
-                value.extend(decode_escapes(text, b'%'));
-            } else {
-                value.extend_from_slice(text);
+        Some(assembled(in_order(pieces)))
+    }
+
+    /// All that readers may take a parameter to be, as text: each plain value, and its pieces in the order of their
+    /// numbers and as they come.
+    pub(super) fn texts(&self, name: &str) -> Vec<String> {
+        let mut texts: Vec<String> =
+            self.named(name, &[Form::Plain]).map(|p| decode_words(&p.value)).collect();
+        let pieces: Vec<&Parameter> = self.named(name, &[Form::Extended, Form::Continued]).collect();
+        if pieces.is_empty() {
+            return texts;
+        }
+        for found in [assembled(in_order(pieces.clone())), assembled(pieces)] {
+            let Found::Charset(value, charset) = found else { continue };
+            if charset.is_empty() {
+                texts.push(decode_words(&value));
+                continue;
+            }
+            texts.push(decode_charset(&value, &charset));
+            let has_mark = value.starts_with(b"\xff\xfe") || value.starts_with(b"\xfe\xff");
+            if charset.eq_ignore_ascii_case(b"utf-16") && !has_mark {
+                texts.push(decode_charset(&value, b"utf-16le"));
             }
         }
-        Some(Found::Charset(value, charset))
+        texts
     }
+}
+
+/// Continuations may come in any order (RFC 2231 section 3); of two with one number the first counts.
+fn in_order(mut pieces: Vec<&Parameter>) -> Vec<&Parameter> {
+    pieces.sort_by_key(|p| p.place);
+    pieces.dedup_by_key(|p| p.place);
+    pieces
+}
+
+/// The pieces of a value put together.
+fn assembled(pieces: Vec<&Parameter>) -> Found<'static> {
+    let mut charset = Vec::new();
+    let mut value = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let mut text = piece.value.as_slice();
+        if piece.form == Form::Extended {
+            let parts =
+                split_at_byte(text, b'\'').and_then(|(c, rest)| Some((c, split_at_byte(rest, b'\'')?.1)));
+            if let (0, Some((its_charset, rest))) = (at, parts) {
+                charset = its_charset.to_vec();
+                text = rest;
+            }
+            value.extend(decode_escapes(text, b'%'));
+        } else {
+            value.extend_from_slice(text);
+        }
+    }
+    Found::Charset(value, charset)
 }
 
 enum Found<'a> {
@@ -259,6 +302,12 @@ impl Reader<'_> {
             self.rest = tail;
         }
     }
+}
+
+/// The words of a `Content-Transfer-Encoding`, in lower case. There should be one.
+pub(super) fn encoding(value: &[u8], oddities: &mut Oddities) -> String {
+    let main = Reader { rest: value }.item(b";", oddities);
+    decode_words(main.trim_ascii()).to_ascii_lowercase()
 }
 
 /// A main value as text, encoded words decoded: they are forbidden here, and some readers decode them.

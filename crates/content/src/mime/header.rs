@@ -1,11 +1,14 @@
 //! The header block of a message or part, line by line. Rule: only the fields that say how to read the body are held.
 
-use super::field::Parameterised;
+use super::field::{Parameterised, encoding};
 use super::limits::{FIELDS_MAX, HEADER_BLOCK_BYTES_MAX, HEADER_FIELDS_BYTES_MAX, HEADER_NAME_BYTES_MAX};
 use super::oddity::{Oddities, Oddity};
 
 /// What some editors put before the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The longest name that is looked for in a folded line, with white space before it.
+const FOLDED_NAME_BYTES_MAX: usize = 80;
 
 /// Reads one header block.
 #[derive(Debug, Default)]
@@ -24,6 +27,8 @@ pub(super) struct HeaderReader {
     bytes: u64,
     /// How much of the fields was held.
     held_bytes: usize,
+    /// What a folded line begins with, while it may be the name of a field; and how much of the line was held before.
+    fold: Option<(Vec<u8>, usize)>,
     fields: Fields,
 }
 
@@ -72,6 +77,12 @@ pub(super) struct Fields {
     pub encodings: Vec<String>,
     /// Every `Content-Disposition`, at most [`FIELDS_MAX`].
     pub dispositions: Vec<Parameterised>,
+    /// An encoding stands in a line that is folded into another field.
+    pub is_encoding_folded: bool,
+    /// A line that is none of a header has been taken for the first of the body: to others it is junk in the header.
+    pub is_body_line: bool,
+    /// There was no field at all.
+    pub is_headless: bool,
     /// The fields were longer than what is held of them.
     pub is_cut: bool,
     /// What was met.
@@ -111,6 +122,7 @@ impl HeaderReader {
     /// The block has ended: what it says.
     pub(super) fn finish(&mut self) -> Fields {
         self.finish_field();
+        self.fields.is_headless = !self.has_begun;
         std::mem::take(&mut self.fields)
     }
 
@@ -159,6 +171,7 @@ impl HeaderReader {
                     self.field = Field::Other;
                 }
                 self.at = At::Value;
+                self.fold = Some((Vec::new(), self.line.len()));
             }
             _ => self.begin_line(),
         }
@@ -214,6 +227,11 @@ impl HeaderReader {
             return 1;
         }
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        if self.fold.is_some()
+            && let Some(used) = self.meet_fold(&rest[..end])
+        {
+            return used;
+        }
         if !matches!(self.field, Field::None | Field::Other) {
             let kept = end.min(HEADER_FIELDS_BYTES_MAX - self.held_bytes);
             self.fields.is_cut |= end > kept;
@@ -233,8 +251,33 @@ impl HeaderReader {
         }
     }
 
+    /// A folded line that is a field which says how to read the body: some readers take it for one. How much was used.
+    fn meet_fold(&mut self, text: &[u8]) -> Option<usize> {
+        let (name, line_bytes) = self.fold.as_mut()?;
+        let colon = memchr::memchr(b':', text);
+        let begun = &text[..colon.unwrap_or(text.len())];
+        if name.len() + begun.len() > FOLDED_NAME_BYTES_MAX {
+            self.fold = None;
+            return None;
+        }
+        name.extend_from_slice(begun);
+        let colon = colon?;
+        let (field, line_bytes) = (Field::named(name), *line_bytes);
+        self.fold = None;
+        if field == Field::Other {
+            return None;
+        }
+        self.line.truncate(line_bytes);
+        self.finish_field();
+        self.fields.oddities.note(Oddity::FieldFolded);
+        self.fields.is_encoding_folded |= field == Field::Encoding;
+        self.field = field;
+        Some(colon + 1)
+    }
+
     /// A line has ended.
     fn end_line(&mut self) {
+        self.fold = None;
         if self.at == At::Name {
             self.fields.oddities.note(Oddity::JunkInHeader);
             self.line.clear();
@@ -248,6 +291,7 @@ impl HeaderReader {
         if self.looks_like_body() {
             self.fields.oddities.note(Oddity::HeaderWithoutEnd);
             self.line.extend_from_slice(line_end);
+            self.fields.is_body_line = self.has_begun;
             return Some(Stop::Body);
         }
         if self.has_junk {
@@ -285,7 +329,7 @@ impl HeaderReader {
                 keep(&mut fields.dispositions, parsed, Oddity::DispositionRepeated, &mut fields.oddities);
             }
             Field::Encoding => {
-                let parsed = Parameterised::parse(&value, &mut fields.oddities).value;
+                let parsed = encoding(&value, &mut fields.oddities);
                 if !parsed.is_empty() {
                     keep(&mut fields.encodings, parsed, Oddity::EncodingRepeated, &mut fields.oddities);
                 }

@@ -30,3 +30,8 @@ pub const BLANKS_BYTES_MAX: usize = 256;
 pub const BEGIN_LINE_BYTES_MAX: usize = 1024;
 /// The longest encoded word (RFC 2047 allows 75) that is decoded.
 pub const ENCODED_WORD_BYTES_MAX: usize = 2048;
+/// How many other names of a part are asked for, beside the one that is shown.
+pub const NAMES_MAX: usize = 16;
+/// How much of an encoded body is held in case that it turns out to have a second reading. Where that shows later, it is
+/// `Incomplete(held)`.
+pub const DOUBT_BYTES_MAX: u64 = 64 << 10;

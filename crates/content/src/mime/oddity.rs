@@ -27,6 +27,7 @@ oddities! {
     TypeRepeated "MIME: Content-Type is given more than once",
     EncodingRepeated "MIME: Content-Transfer-Encoding is given more than once",
     DispositionRepeated "MIME: Content-Disposition is given more than once",
+    FieldFolded "MIME: a header field that is folded into the one before it",
     EncodingUnknown "MIME: an unknown Content-Transfer-Encoding",
     EncodingBent "MIME: a Content-Transfer-Encoding that has to be guessed",
     EncodingOnMultipart "MIME: a multipart with a Content-Transfer-Encoding",
@@ -50,8 +51,11 @@ oddities! {
     Base64Junk "MIME: base64 with characters that do not belong to it",
     Base64AfterPad "MIME: base64 goes on after its padding",
     Base64PadMisplaced "MIME: base64 with misplaced padding",
+    Base64BrokenLine "MIME: base64 whose lines end within a group of characters",
+    QuotedLooksEncoded "MIME: base64 that is said to be quoted-printable",
     UuencodedNot "MIME: a body that is said to be uuencoded and is not",
     UuencodedForeign "MIME: uuencoded data with lines that do not belong to it",
+    YencNot "MIME: a body that is said to be yEnc and is not",
     QuotedMalformed "MIME: malformed quoted-printable",
 }
 

@@ -1,24 +1,29 @@
-//! What a header block makes of the body that follows. Rule: one reading is chosen here, and every doubt is noted.
+//! What a header block makes of the body that follows. Rule: every reading is listed here, and every doubt is noted.
 
+use super::again::{Reading, Start};
 use super::base64::Base64;
 use super::field::{Parameterised, bounded};
 use super::header::Fields;
 use super::limits::{BOUNDARIES_MAX, BOUNDARY_BYTES_MAX, FIELDS_MAX};
+use super::names::Names;
 use super::oddity::{Oddities, Oddity};
 use super::quoted_printable::QuotedPrintable;
 use super::transfer::Transfer;
 use super::uuencoded::Uuencoded;
 use super::words::decode_words;
+use super::yenc;
 
 /// How a body is read.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub shape: Shape,
     pub transfer: Transfer,
+    /// How other readers read it.
+    pub readings: Vec<Reading>,
     /// The media type as the child's entry gives it.
     pub declared: Option<String>,
-    /// The file name.
-    pub name: Option<String>,
+    /// The file name, and others that it may have.
+    pub names: Names,
     /// The name of a form's field (RFC 7578 section 4.2).
     pub field: Option<String>,
 }
@@ -48,7 +53,8 @@ impl Plan {
         // The first type is gone by, unless it is one without parts and another has some: the text that such a body
         // is to other readers is given as its preamble.
         let shape = shapes.reduce(Shape::or).unwrap_or(Shape::Leaf);
-        let transfer = transfer(&fields.encodings, oddities);
+        let mut transfers = transfers(fields, oddities);
+        let transfer = transfers.remove(0);
         let declared = match declared {
             None if in_digest => Some(MESSAGE.to_owned()),
             // The same with other header fields (RFC 6532); news came before.
@@ -66,8 +72,36 @@ impl Plan {
                 _ => {}
             }
         }
-        Self { shape, transfer, declared, name: name(fields, oddities), field: field(fields, oddities) }
+        let readings = readings(fields, transfers, declared.as_deref());
+        let names = Names::of(fields, oddities);
+        Self { shape, transfer, readings, declared, names, field: field(fields, oddities) }
     }
+}
+
+/// The readings beside the first: by other encodings, by another type, from another line on.
+fn readings(fields: &Fields, others: Vec<Transfer>, declared: Option<&str>) -> Vec<Reading> {
+    let words = |transfer: &Transfer| match transfer {
+        Transfer::Identity => "as-it-stands",
+        Transfer::Base64(_) => "as-base64",
+        Transfer::Quoted(_) => "as-quoted",
+        Transfer::Uuencoded(_) => "as-uuencoded",
+        Transfer::Yenc(_) => "as-yenc",
+    };
+    let mut readings: Vec<Reading> =
+        others.into_iter().map(|transfer| Reading::new(words(&transfer), transfer)).collect();
+    let main = || transfers(fields, &mut Oddities::default()).remove(0);
+    let is_message = |name: &str| matches!(name, MESSAGE | "message/global" | "message/news");
+    if declared != Some(MESSAGE) && fields.media_types.iter().any(|other| is_message(&other.value)) {
+        readings.push(Reading { declared: Some(MESSAGE.to_owned()), ..Reading::new("as-message", main()) });
+    }
+    if fields.is_body_line {
+        for (words, start) in
+            [("behind-line", Start::BehindFirstLine), ("behind-blank-line", Start::BehindBlankLine)]
+        {
+            readings.push(Reading { start, ..Reading::new(words, main()) });
+        }
+    }
+    readings
 }
 
 fn shape(media_type: &Parameterised, oddities: &mut Oddities) -> Shape {
@@ -130,29 +164,39 @@ impl Shape {
     }
 }
 
-/// The first encoding that is known, else the first that can be guessed.
-fn transfer(names: &[String], oddities: &mut Oddities) -> Transfer {
-    if names.is_empty() {
-        return Transfer::Identity;
-    }
-    let says = |encoding: &str| names.iter().any(|name| name.contains(encoding));
-    if says("base64") && says("quoted") {
-        oddities.note(Oddity::EncodingBent);
-        return Transfer::Either;
-    }
-    if let Some(transfer) = names.iter().find_map(|name| known_transfer(name)) {
-        return transfer;
-    }
-    match names.iter().find_map(|name| bent_transfer(name)) {
-        Some(transfer) => {
-            oddities.note(Oddity::EncodingBent);
-            transfer
+/// How the body may be encoded, the likeliest first: by what is known among the words of the fields, else by what can
+/// be guessed.
+fn transfers(fields: &Fields, oddities: &mut Oddities) -> Vec<Transfer> {
+    let mut transfers: Vec<Transfer> = Vec::new();
+    let mut add = |transfer: Transfer| {
+        let is_new = |other: &Transfer| std::mem::discriminant(other) != std::mem::discriminant(&transfer);
+        if transfers.iter().all(is_new) {
+            transfers.push(transfer);
         }
-        None => {
-            oddities.note(Oddity::EncodingUnknown);
-            Transfer::Identity
+    };
+    let names = &fields.encodings;
+    for name in names {
+        if let Some(transfer) = known_transfer(name) {
+            add(transfer);
+            continue;
         }
+        let words = || name.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+        let known: Vec<Transfer> = words().filter_map(known_transfer).collect();
+        let guessed = if known.is_empty() { words().find_map(bent_transfer) } else { None };
+        oddities.note(match known.is_empty() && guessed.is_none() {
+            true => Oddity::EncodingUnknown,
+            false => Oddity::EncodingBent,
+        });
+        known.into_iter().chain(guessed).for_each(&mut add);
     }
+    // Readers that do not unfold see a field that others do not.
+    if names.is_empty() || fields.is_encoding_folded {
+        add(Transfer::Identity);
+    }
+    if transfers.is_empty() {
+        transfers.push(Transfer::Identity);
+    }
+    transfers
 }
 
 fn known_transfer(name: &str) -> Option<Transfer> {
@@ -160,6 +204,9 @@ fn known_transfer(name: &str) -> Option<Transfer> {
         "7bit" | "8bit" | "binary" => Transfer::Identity,
         "base64" => Transfer::Base64(Base64::default()),
         "quoted-printable" => Transfer::Quoted(QuotedPrintable::default()),
+        // Of BinHex the line before it and both forks are read in the text that it is.
+        "mac-binhex40" | "mac-binhex" | "binhex" | "x-binhex" | "x-mac-binhex40" => Transfer::Identity,
+        "x-yencode" | "x-yenc" | "yencode" | "yenc" => Transfer::Yenc(yenc::Body::default()),
         "x-uuencode" | "x-uue" | "x-uu" | "uuencode" | "uue" => Transfer::Uuencoded(Uuencoded::default()),
         _ => return None,
     })
@@ -173,23 +220,8 @@ fn bent_transfer(name: &str) -> Option<Transfer> {
     if name.contains("quoted") { known_transfer("quoted-printable") } else { None }
 }
 
-fn name(fields: &Fields, oddities: &mut Oddities) -> Option<String> {
-    let file_name = fields.dispositions.iter().find_map(|field| field.text("filename", oddities));
-    let name = fields.media_types.iter().find_map(|field| field.text("name", oddities));
-    if let (Some(a), Some(b)) = (&file_name, &name)
-        && !extension(a).eq_ignore_ascii_case(extension(b))
-    {
-        oddities.note(Oddity::NamesDiffer);
-    }
-    file_name.or(name).map(|name| bounded(name, oddities))
-}
-
 fn field(fields: &Fields, oddities: &mut Oddities) -> Option<String> {
     let of_form = fields.dispositions.iter().find(|field| field.value == "form-data")?;
     let name = of_form.text("name", oddities).filter(|name| !name.is_empty())?;
     Some(bounded(name, oddities))
-}
-
-fn extension(name: &str) -> &str {
-    name.trim_end().rsplit_once('.').map_or("", |(_, extension)| extension)
 }

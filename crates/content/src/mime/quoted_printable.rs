@@ -1,5 +1,6 @@
 //! Quoted-printable (RFC 2045 section 6.7). Rule: what is malformed stands for itself, and is noted.
 
+use super::again::{Doubt, Doubts};
 use super::limits::BLANKS_BYTES_MAX;
 use super::oddity::{Oddities, Oddity};
 use super::words::hex;
@@ -11,8 +12,27 @@ pub(super) struct QuotedPrintable {
     held: Vec<u8>,
     /// In a row of blanks too long to be held: what is left of it stands for itself.
     in_blanks: bool,
+    reading: Reading,
+    /// How many bytes were read.
+    at: u64,
+    /// What other readers may read otherwise.
+    pub doubts: Doubts,
     /// What was met.
     pub oddities: Oddities,
+}
+
+/// What becomes of escapes that are none, where readers differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// They stand for themselves.
+    #[default]
+    AsItStands,
+    /// Their equals sign is dropped.
+    MarksDropped,
+    /// They are dropped, with up to two characters behind the sign.
+    EscapesDropped,
+    /// As `EscapesDropped`, and so are those in lower case (RFC 2045 section 6.7 forbids them).
+    UpperCase,
 }
 
 /// How much room the output needs for any progress.
@@ -34,9 +54,16 @@ enum Fate {
     Row,
     /// As `Keep`, and it should not be there.
     Malformed,
+    /// All that is held is dropped; the byte is looked at anew.
+    Forget,
 }
 
 impl QuotedPrintable {
+    /// To be read in that way.
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading, ..Self::default() }
+    }
+
     /// Decodes as much as there is room for: how many bytes were used, and how many came out.
     pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize) {
         let (mut used, mut made) = (0, 0);
@@ -61,10 +88,14 @@ impl QuotedPrintable {
                 }
                 continue;
             }
-            let fate = self.fate(input[used]);
-            used += usize::from(!matches!(fate, Fate::Keep | Fate::Row | Fate::Malformed | Fate::Trim));
-            made += self.meet(fate, input.get(used.wrapping_sub(1)).copied(), &mut output[made..]);
+            let byte = input[used];
+            let fate = self.fate(byte);
+            let is_anew =
+                matches!(fate, Fate::Keep | Fate::Row | Fate::Malformed | Fate::Trim | Fate::Forget);
+            made += self.meet(fate, Some(byte), self.at + used as u64, &mut output[made..]);
+            used += usize::from(!is_anew);
         }
+        self.at += used as u64;
         (used, made)
     }
 
@@ -75,12 +106,15 @@ impl QuotedPrintable {
             [b'=', ..] => Fate::Drop,
             _ => Fate::Trim,
         };
-        self.meet(fate, None, output)
+        self.meet(fate, None, self.at, output)
     }
 
     fn fate(&self, byte: u8) -> Fate {
         let last = self.held.last().copied().unwrap_or_default();
-        match (self.held.as_slice(), byte) {
+        let hex = |digit: u8| {
+            hex(digit).filter(|_| self.reading != Reading::UpperCase || !digit.is_ascii_lowercase())
+        };
+        let fate = match (self.held.as_slice(), byte) {
             ([b'='], _) if hex(byte).is_some() => Fate::Hold,
             ([b'=', high], _) if hex(*high).is_some() => match hex(byte) {
                 Some(low) => Fate::Byte(hex(*high).unwrap_or_default() << 4 | low),
@@ -92,25 +126,50 @@ impl QuotedPrintable {
             (_, b'\n') => Fate::Trim,
             (_, b' ' | b'\t' | b'\r') if last != b'\r' => self.hold(Fate::Row),
             _ => Fate::Keep,
+        };
+        match fate {
+            Fate::Malformed if self.drops_escapes() => match (self.held.len(), byte) {
+                (_, b'=' | b'\r' | b'\n') | (3.., _) => Fate::Forget,
+                (2, _) => Fate::Drop,
+                _ => Fate::Hold,
+            },
+            fate => fate,
         }
+    }
+
+    fn drops_escapes(&self) -> bool {
+        matches!(self.reading, Reading::EscapesDropped | Reading::UpperCase)
     }
 
     fn hold(&self, otherwise: Fate) -> Fate {
         if self.held.len() < BLANKS_BYTES_MAX { Fate::Hold } else { otherwise }
     }
 
-    fn meet(&mut self, fate: Fate, byte: Option<u8>, output: &mut [u8]) -> usize {
+    /// What is held, and the byte behind it, which stands at that place, come to.
+    fn meet(&mut self, fate: Fate, byte: Option<u8>, at: u64, output: &mut [u8]) -> usize {
         match fate {
             Fate::Hold => {
                 self.held.extend(byte);
                 return 0;
             }
-            Fate::Byte(byte) => self.held.splice(.., [byte]).for_each(drop),
-            Fate::Drop => self.held.clear(),
+            Fate::Byte(value) => {
+                let has_lower = self.held.iter().chain(&byte).any(u8::is_ascii_lowercase);
+                if has_lower {
+                    self.doubts.note(Doubt::LowerCase, at);
+                }
+                self.held.splice(.., [value]).for_each(drop);
+            }
+            Fate::Drop | Fate::Forget => self.held.clear(),
             Fate::Trim => self.held.retain(|b| *b == b'\r'),
             Fate::Keep => {}
             Fate::Row => self.in_blanks = true,
-            Fate::Malformed => self.oddities.note(Oddity::QuotedMalformed),
+            Fate::Malformed => {
+                self.oddities.note(Oddity::QuotedMalformed);
+                self.doubts.note(Doubt::Malformed, at);
+                if self.reading == Reading::MarksDropped {
+                    self.held.remove(0);
+                }
+            }
         }
         let made = self.held.len();
         output[..made].copy_from_slice(&self.held);
@@ -199,6 +258,27 @@ mod tests {
                 let (a, b) = text.split_at(at);
                 assert_eq!(decode(&[a, b]), (bytes.to_vec(), *is_bent), "{name} at {at}");
             }
+        }
+    }
+
+    #[test]
+    fn readings() {
+        let cases: &[(Reading, &str, &str)] = &[
+            (Reading::MarksDropped, "=P=K==03==3D=o", "PK\x03=o"),
+            (Reading::EscapesDropped, "= =41=\n=  =42=XX=43==44=X=45", "ABCDE"),
+            (Reading::EscapesDropped, "a=0ab", "a\nb"),
+            (Reading::UpperCase, "=0a=50=\n=0a=4B", "PK"),
+        ];
+        for (reading, text, bytes) in cases {
+            let mut quoted = QuotedPrintable::new(*reading);
+            let mut output = [0; ROOM_BYTES_MIN + 100];
+            let (_, mut made) = quoted.decode(text.as_bytes(), &mut output);
+            made += quoted.finish(&mut output[made..]);
+            assert_eq!(
+                output[..made].escape_ascii().to_string(),
+                bytes.as_bytes().escape_ascii().to_string(),
+                "{text}"
+            );
         }
     }
 }

@@ -6,13 +6,16 @@ use super::limits::{
     PARAMETERS_MAX,
 };
 use crate::trace::{Said, assert_cut_invariant, trace};
-use lockgate_model::{Buffer, Reason};
+use lockgate_model::{Buffer, Pool, Reason};
+use std::sync::Arc;
 
 /// What is said of a message, its header block apart, with LF and with CRLF as line ends.
 fn said(message: &str) -> String {
-    let unix = assert_cut_invariant(&|| Box::new(MimeDecoder::new()), message.as_bytes());
-    let wire =
-        assert_cut_invariant(&|| Box::new(MimeDecoder::new()), message.replace('\n', "\r\n").as_bytes());
+    let unix = assert_cut_invariant(&|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))), message.as_bytes());
+    let wire = assert_cut_invariant(
+        &|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))),
+        message.replace('\n', "\r\n").as_bytes(),
+    );
     let (unix, wire) = (written(&unix), written(&wire).replace("\\r\\n", "\\n"));
     assert_eq!(unix, wire, "{message}");
     unix
@@ -28,6 +31,7 @@ fn written(said: &[Said]) -> String {
                 format!("open {}{declared}{name}", entry.label)
             }
             Said::Bytes(bytes) => format!("\"{}\"", bytes.escape_ascii()),
+            Said::Name(name) => format!("also {name:?}"),
             Said::Side(..) | Said::End => return None,
             Said::Close => "close".to_owned(),
             Said::Broken(reason) => format!("broken {reason}"),
@@ -166,7 +170,7 @@ fn transfers_and_names() {
         (
             "Content-Transfer-Encoding: base64",
             "YW.Jj",
-            r#"open 1; "abc"; MIME: base64 with characters that do not belong to it; close"#,
+            r#"open 1; "abc"; MIME: base64 with characters that do not belong to it; close; open 1.as-quoted; "YW.Jj"; close"#,
         ),
         (
             "Content-Type: application/x; name=\"=?utf-8?Q?a=2Eexe?=\"\nContent-Disposition: attachment",
@@ -187,16 +191,135 @@ fn transfers_and_names() {
 }
 
 #[test]
+fn bodies_with_two_readings_are_read_in_both() {
+    let encoding = |value: &str, body: &str| format!("Content-Transfer-Encoding: {value}\n\n{body}");
+    let broken = "MIME: base64 whose lines end within a group of characters";
+    let malformed = "MIME: malformed quoted-printable";
+    let line = "YWJj".repeat(10);
+    for (message, expected) in [
+        (
+            encoding("base64\nContent-Transfer-Encoding: 7bit", "YWJj"),
+            r#"MIME: Content-Transfer-Encoding is given more than once; open 1; "abc"; close; open 1.as-it-stands; "YWJj"; close"#.to_owned(),
+        ),
+        (
+            encoding("base64, quoted-printable", "YWJj"),
+            r#"MIME: a Content-Transfer-Encoding that has to be guessed; open 1; "abc"; close; open 1.as-quoted; "YWJj"; close"#.to_owned(),
+        ),
+        (
+            encoding("base64", "A\n\nYWJj"),
+            format!(r#"open 1; "\x01\x85\x89c"; {broken}; close; open 1.by-line; "abc"; close"#).replace(r"\x01\x85\x89c", r"\x01\x85\x89"),
+        ),
+        (
+            encoding("quoted-printable", "=P=3D"),
+            format!(r#"open 1; "=P="; {malformed}; close; open 1.marks-dropped; "P="; close; open 1.escapes-dropped; "="; close"#),
+        ),
+        (
+            encoding("quoted-printable", &format!("{line}\n")),
+            format!(
+                r#"open 1; "{line}\n"; MIME: base64 that is said to be quoted-printable; close; open 1.as-base64; "{}"; close"#,
+                "abc".repeat(10)
+            ),
+        ),
+        (
+            "Subject: x\n Content-Transfer-Encoding: base64\n\nYWJj".to_owned(),
+            r#"MIME: a header field that is folded into the one before it; open 1; "abc"; close; open 1.as-it-stands; "YWJj"; close"#.to_owned(),
+        ),
+        (
+            "Content-Transfer-Encoding: base64\nABCD\n\nYWJj".to_owned(),
+            r#"MIME: a body begins without a blank line after its header; open 1; "\x00\x10\x83abc"; close; open 1.behind-line; "abc"; close; open 1.behind-blank-line; "abc"; close"#.to_owned(),
+        ),
+        (
+            "Content-Type: text/plain\nContent-Type: message/rfc822\n\nx".to_owned(),
+            r#"MIME: Content-Type is given more than once; open 1 text/plain; "x"; close; open 1.as-message message/rfc822; "x"; close"#.to_owned(),
+        ),
+    ] {
+        assert_eq!(said(&message), expected, "{message}");
+        let part = format!("Content-Type: multipart/mixed; boundary=\"?\"\n\n--?\n{message}\n--?--");
+        if !message.ends_with('\n') {
+            assert_eq!(said(&part), expected, "{part}");
+        }
+    }
+}
+
+#[test]
+fn an_inner_multipart_that_is_cut_goes_on_for_some() {
+    let head = "Content-Type: multipart/mixed; boundary=o\n\n--o\nContent-Type: multipart/mixed; boundary=i\n\n--i\n";
+    for (body, expected) in [
+        (
+            "Content-Transfer-Encoding: base64\n\n--o\nYWJj\n--i--\n--o--\n",
+            r#"open 1.1; close; MIME: a body begins without a blank line after its header; MIME: a multipart within a multipart has no end; open 2; "YWJj"; close; open 2.as-before; "abc"; close"#,
+        ),
+        (
+            "\none\n--o\n\ntwo\n--i\n\nthree\n--o--\n",
+            r#"open 1.1; "one"; close; MIME: a multipart within a multipart has no end; open 2; "two"; close; open 3; "three"; close"#,
+        ),
+    ] {
+        assert_eq!(said(&format!("{head}{body}")), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_second_reading_that_cannot_be_held_is_said() {
+    let head = "Content-Transfer-Encoding: base64\n\n";
+    let late = format!("{head}{}A\nYWJj", "YWJj".repeat(20_000));
+    let early = format!("{head}A\nYWJj{}", "YWJj".repeat(20_000));
+    let read = |message: &str, pool: &Arc<Pool>| {
+        let whole = trace(&mut MimeDecoder::new(pool), [message.as_bytes()]);
+        assert_eq!(trace(&mut MimeDecoder::new(pool), message.as_bytes().chunks(7)), whole);
+        assert_eq!(pool.bytes_taken(), 0, "all is given back");
+        whole
+    };
+    let pool = Pool::new(1 << 20);
+    let children = |said: &[Said]| said.iter().filter(|said| matches!(said, Said::Open(_))).count();
+    let said = read(&late, &pool);
+    assert!(said.contains(&Said::Incomplete(Reason::Held)) && children(&said) == 1);
+    let said = read(&early, &pool);
+    assert!(!said.contains(&Said::Incomplete(Reason::Held)) && children(&said) == 2);
+    let said = read(&early, &Pool::new(70_000));
+    assert!(said.contains(&Said::Incomplete(Reason::Budget)) && children(&said) == 1);
+    let clean = format!("{head}{}", "YWJj".repeat(20_000));
+    assert_eq!(read(&clean, &Pool::new(1_000)).len(), 5, "nothing is said of a body without a doubt");
+}
+
+#[test]
+fn every_name_that_some_reader_sees() {
+    let differ = "MIME: two file names of different kind for one part; ";
+    for (header, expected) in [
+        ("Content-Disposition: attachment; filename=a.exe", r#" "a.exe""#.to_owned()),
+        (
+            "Content-Type: a/b; name=\"x.exe\"\nContent-Disposition: x; filename=a.exe",
+            r#" a/b "a.exe"; also "x.exe""#.to_owned(),
+        ),
+        (
+            "Content-Type: a/b; name=x.exe\nContent-Disposition: x; filename=a.png",
+            r#" a/b "a.png"; also "x.exe""#.to_owned(),
+        ),
+        ("Content-Disposition: x; filename*1=exe; filename*0=a.", r#" "a.exe"; also "exea.""#.to_owned()),
+        (
+            "Content-Disposition: x; filename*0=a.\nContent-Type: a/b; filename*1=exe",
+            r#" a/b "a."; also "exe"; also "a.exe""#.to_owned(),
+        ),
+        ("Content-Type: a/b; name=x;.exe", r#" a/b "x"; also "x;.exe""#.to_owned()),
+        ("Content-Disposition: x; filename=a.z(.gif)ip", r#" "a.z(.gif)ip"; also "a.zip""#.to_owned()),
+    ] {
+        let said = said(&format!("{header}\n\n"));
+        let said = said.strip_prefix(differ).unwrap_or(&said);
+        let said = said.strip_prefix("open 1").and_then(|said| said.strip_suffix("; close"));
+        assert_eq!(said, Some(expected.as_str()), "{header}");
+    }
+}
+
+#[test]
 fn the_header_block_is_given_as_it_came() {
     let message = b"Received: from x\r\n\tby y\r\nSubject: z\r\n\r\nbody";
-    let said = assert_cut_invariant(&|| Box::new(MimeDecoder::new()), message);
+    let said = assert_cut_invariant(&|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))), message);
     assert_eq!(said[0], Said::Side(Buffer::MailHeader, message[..message.len() - 4].to_vec()));
 }
 
 #[test]
 fn a_first_line_too_long_for_a_name_is_the_body_at_every_cut() {
     let message = b"no field at all ".repeat(200);
-    assert_cut_invariant(&|| Box::new(MimeDecoder::new()), &message);
+    assert_cut_invariant(&|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))), &message);
 }
 
 #[test]
@@ -227,9 +350,9 @@ fn what_is_beyond_a_limit_is_said() {
             Said::Anomaly("MIME: a file name is too long"),
         ),
     ] {
-        let said = trace(&mut MimeDecoder::new(), [message.as_bytes()]);
+        let said = trace(&mut MimeDecoder::new(&Pool::new(1 << 26)), [message.as_bytes()]);
         assert!(said.contains(&expected), "{expected:?} is missing: {:.200}", written(&said));
-        assert_eq!(trace(&mut MimeDecoder::new(), message.as_bytes().chunks(7)), said);
+        assert_eq!(trace(&mut MimeDecoder::new(&Pool::new(1 << 26)), message.as_bytes().chunks(7)), said);
     }
 }
 
@@ -237,7 +360,10 @@ fn what_is_beyond_a_limit_is_said() {
 fn forms() {
     let form = |content_types: &[&str], body: &str| {
         let types: Vec<Vec<u8>> = content_types.iter().map(|value| value.as_bytes().to_vec()).collect();
-        let said = assert_cut_invariant(&|| Box::new(MimeDecoder::of_form(&types)), body.as_bytes());
+        let said = assert_cut_invariant(
+            &|| Box::new(MimeDecoder::of_form(&types, &Pool::new(1 << 26))),
+            body.as_bytes(),
+        );
         written(&said)
     };
     let field = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\none\r\n";

@@ -1,9 +1,11 @@
 //! Content-Transfer-Encodings (RFC 2045 section 6) behind one face. Rule: what needs no decoding is never copied.
 
+use super::again::Doubts;
 use super::base64::{self, Base64};
 use super::oddity::Oddities;
 use super::quoted_printable::{self, QuotedPrintable};
 use super::uuencoded::{self, Uuencoded};
+use super::yenc;
 use crate::decoder::SCRATCH_BYTES_MIN;
 
 /// How the bytes of a part are encoded.
@@ -15,15 +17,14 @@ pub(super) enum Transfer {
     Base64(Base64),
     Quoted(QuotedPrintable),
     Uuencoded(Uuencoded),
-    /// Said to be both base64 and quoted-printable: the first character decides, since base64 cannot begin with an
-    /// equals sign, and quoted-printable of what is no text nearly always does.
-    Either,
+    Yenc(yenc::Body),
 }
 
 const _: () = assert!(
     base64::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
         && quoted_printable::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
         && uuencoded::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
+        && yenc::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
 );
 
 impl Transfer {
@@ -38,25 +39,27 @@ impl Transfer {
             Self::Base64(base64) => base64.decode(input, output),
             Self::Quoted(quoted) => quoted.decode(input, output),
             Self::Uuencoded(uuencoded) => uuencoded.decode(input, output),
-            Self::Either => {
-                let blanks = input.iter().take_while(|b| b.is_ascii_whitespace()).count();
-                match input.get(blanks) {
-                    None => {}
-                    Some(b'=') => *self = Self::Quoted(QuotedPrintable::default()),
-                    Some(_) => *self = Self::Base64(Base64::default()),
-                }
-                (blanks, 0)
-            }
+            Self::Yenc(yenc) => yenc.decode(input, output),
         }
     }
 
     /// The end: what is left of an unfinished group.
     pub(super) fn finish(&mut self, output: &mut [u8]) -> usize {
         match self {
-            Self::Identity | Self::Either => 0,
+            Self::Identity => 0,
             Self::Base64(base64) => base64.finish(output),
             Self::Quoted(quoted) => quoted.finish(output),
             Self::Uuencoded(uuencoded) => uuencoded.finish(output),
+            Self::Yenc(yenc) => yenc.finish(output),
+        }
+    }
+
+    /// The same encoding, from its beginning; `None` where nothing is encoded.
+    pub(super) fn anew(&self) -> Option<Self> {
+        match self {
+            Self::Base64(_) => Some(Self::Base64(Base64::default())),
+            Self::Quoted(_) => Some(Self::Quoted(QuotedPrintable::default())),
+            Self::Identity | Self::Uuencoded(_) | Self::Yenc(_) => None,
         }
     }
 
@@ -65,7 +68,8 @@ impl Transfer {
         match self {
             Self::Identity => 100,
             Self::Base64(base64) if !base64.is_slow => 200,
-            Self::Base64(_) | Self::Uuencoded(_) | Self::Either => 10_000,
+            Self::Base64(_) | Self::Uuencoded(_) => 10_000,
+            Self::Yenc(_) => 1_000,
             // Prose costs a tenth of that, a row of escapes all of it.
             Self::Quoted(_) => 15_000,
         }
@@ -74,10 +78,20 @@ impl Transfer {
     /// What was met.
     pub(super) fn oddities(&self) -> Oddities {
         match self {
-            Self::Identity | Self::Either => Oddities::default(),
+            Self::Identity => Oddities::default(),
             Self::Base64(base64) => base64.oddities,
             Self::Quoted(quoted) => quoted.oddities,
             Self::Uuencoded(uuencoded) => uuencoded.oddities,
+            Self::Yenc(yenc) => yenc.oddities,
+        }
+    }
+
+    /// What other readers may read otherwise.
+    pub(super) fn doubts(&self) -> Doubts {
+        match self {
+            Self::Base64(base64) => base64.doubts,
+            Self::Quoted(quoted) => quoted.doubts,
+            Self::Identity | Self::Uuencoded(_) | Self::Yenc(_) => Doubts::default(),
         }
     }
 }

@@ -12,7 +12,10 @@ type Found = Vec<(u32, u64, u64)>;
 fn scan_cut(database: &Database, content: &[u8], cuts: &[usize]) -> Found {
     let mut found = Vec::new();
     let mut scanner = database.scanner();
-    let mut push = |m: Match| found.push((m.pattern.0, m.start, m.end));
+    let mut push = |m: Match| {
+        found.push((m.pattern.0, m.start, m.end));
+        Interest::More
+    };
     let mut at = 0;
     for &cut in cuts.iter().chain([&content.len()]) {
         scanner.scan(database, &content[at..cut], &mut push);
@@ -162,4 +165,55 @@ fn a_stream_is_small() {
     let empty = PatternSet::new().compile().unwrap();
     assert_eq!((empty.strategies().len(), empty.tail_bytes()), (0, 0));
     assert_eq!(scan_cut(&empty, b"anything", &[3]), []);
+}
+
+/// What stands at few places is found there, and nowhere else; what is told, where it is told.
+#[test]
+fn places_are_looked_at_and_nothing_else() {
+    let within = |first, last| Anchor::Within { first, last };
+    let database = database(&[
+        ("aabb", Case::Sensitive, within(0, 0)),
+        ("aabb", Case::Sensitive, within(3, 8)),
+        ("a?", Case::Sensitive, within(9, 9)),
+        ("aabb*cc", Case::Sensitive, Anchor::Told(5)),
+        ("{2}bb", Case::Sensitive, Anchor::Told(5)),
+        ("aa", Case::Sensitive, Anchor::Told(6)),
+    ]);
+    assert_eq!(database.strategies(), ["places × 6", "blocks of 1(stride 1, 1 KiB) × 1"]);
+    let content = b"\xaa\xbb\xaa\xaa\xbb\x00\xaa\xaa\xbb\xa0\xaa\xbb\xcc\xcc";
+    let expected = [(0, 0, 2), (1, 3, 5), (1, 7, 9), (4, 6, 9), (2, 9, 10), (3, 7, 13), (3, 7, 14)];
+    for cut in 0..=content.len() {
+        let mut found = Vec::new();
+        let mut push = |m: Match| {
+            found.push((m.pattern.0, m.start, m.end));
+            Interest::More
+        };
+        let mut scanner = database.scanner();
+        scanner.place(5, 6, 7);
+        scanner.place(6, 100, u64::MAX);
+        scanner.scan(&database, &content[..cut], &mut push);
+        scanner.scan(&database, &content[cut..], &mut push);
+        scanner.finish(&database, &mut push);
+        found.sort_by_key(|(pattern, start, end)| (*end, *pattern, *start));
+        assert_eq!(found, expected, "{cut}");
+    }
+}
+
+/// A pattern that nobody wants to hear of any more is not verified again, and the others are.
+#[test]
+fn interest_ends_for_one_pattern_only() {
+    let database = database(&[
+        ("000000", Case::Sensitive, Anchor::Anywhere),
+        ("00000001", Case::Sensitive, Anchor::Anywhere),
+    ]);
+    let content = [vec![0; 4000], vec![1]].concat();
+    let mut found = Vec::new();
+    let mut scanner = database.scanner();
+    for chunk in content.chunks(100) {
+        scanner.scan(&database, chunk, &mut |m| {
+            found.push((m.pattern.0, m.start));
+            Interest::NoMore
+        });
+    }
+    assert_eq!(found, [(0, 0), (1, 3997)]);
 }

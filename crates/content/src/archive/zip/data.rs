@@ -2,10 +2,11 @@
 
 use super::descriptor::{Forms, Likeness, Truth};
 use super::header::{DESCRIPTOR, Method};
-use super::{Child, Expect, ZipDecoder};
+use super::seeker::Content;
+use super::{Child, Expect, ZipDecoder, ZipEntry};
 use crate::codec::Outcome;
 use crate::codec::unpacker::Packing;
-use crate::decoder::{Entry, Event, Step};
+use crate::decoder::{Entry, Event, More, Step};
 use crate::field::{before, label, u32_le, u64_le};
 use lockgate_model::Reason;
 
@@ -28,6 +29,9 @@ impl ZipDecoder {
             let mut events = self.open_child();
             self.entry.child = Child::None;
             events.push(Event::Broken(reason));
+            if known.is_none() {
+                self.meet(Content::Sealed);
+            }
             self.pass_over(known);
             return events;
         }
@@ -153,14 +157,14 @@ impl ZipDecoder {
         } else {
             input.len()
         };
-        if is_bounded && length == 0 && self.entry.left() == 0 && !self.unpacker.owes() {
+        if is_bounded && length == 0 && self.entry.left() == 0 && !self.unpacker.owes(More::Ended) {
             // Only nothing packs to nothing, and strictly speaking not even that.
             let is_nothing = self.entry.header.compressed == 0 && self.entry.made == 0;
             return if is_nothing { self.content_ended(0) } else { self.failed(0, Reason::Damaged) };
         }
         // Of a folder nothing is expected: one byte suffices to know that there is something.
         let room = if self.entry.child == Child::Folder { 1 } else { scratch.len() };
-        let run = self.unpacker.run(&input[..length], &mut scratch[..room]);
+        let run = self.unpacker.run(&input[..length], self.entry.more(length), &mut scratch[..room]);
         self.entry.used += run.used as u64;
         self.entry.made += run.made as u64;
         self.entry.crc.update(&scratch[..run.made]);
@@ -197,6 +201,7 @@ impl ZipDecoder {
             return Step::new(used, Event::Working);
         }
         let is_right = self.entry.is_right();
+        self.entry.content = if is_right { Content::Right } else { Content::Wrong };
         let left = self.entry.left();
         self.pass_over(Some(left));
         self.close_child(used, if is_right { Ok(()) } else { Err(Reason::Damaged) })
@@ -205,6 +210,7 @@ impl ZipDecoder {
     /// The content cannot be read on.
     fn failed(&mut self, used: usize, reason: Reason) -> Step {
         self.unpacker.begin(Packing::Deflate);
+        self.entry.content = Content::Wrong;
         let left = (!self.entry.header.has_descriptor()).then(|| self.entry.left());
         self.pass_over(left);
         self.close_child(used, Err(reason))
@@ -246,7 +252,14 @@ impl ZipDecoder {
 
     fn count_and_go_on(&mut self) {
         self.tally.local(&self.entry.header, &self.entry.raw_name);
+        self.meet(self.entry.content);
         self.await_record();
+    }
+
+    /// The entry need not be read again.
+    fn meet(&mut self, content: Content) {
+        let ZipEntry { header, raw_name, .. } = &self.entry;
+        self.second.meet(self.tally.base + header.offset, header, raw_name, content);
     }
 
     /// The descriptor of an entry that was not read: with its signature or without.

@@ -1,6 +1,6 @@
 //! The records of a zip file (APPNOTE.TXT, section 4.3). Rule: bytes to values; no state, no opinion.
 
-use crate::codec::unpacker::Packing;
+use crate::codec::unpacker::{Extent, Packing};
 use crate::field::{u16_le, u32_le, u64_le};
 
 /// `PK` and two bytes begin every record.
@@ -111,7 +111,12 @@ impl Header {
     pub(super) fn method(&self) -> Method {
         match self.method {
             0 => Method::Stored,
+            6 => Method::Packed(Packing::Implode { flags: self.flags, size: self.size }),
             8 => Method::Packed(Packing::Deflate),
+            9 => Method::Packed(Packing::Deflate64),
+            14 => Method::Packed(Packing::Lzma(self.known_size())),
+            95 => Method::Packed(Packing::Xz),
+            20 | 93 => Method::Packed(Packing::Zstd(self.extent())),
             12 => Method::Packed(Packing::Bzip2),
             _ => Method::Other,
         }
@@ -121,8 +126,23 @@ impl Header {
         self.flags & (FLAG_ENCRYPTED | FLAG_STRONG | FLAG_MASKED) != 0
     }
 
+    /// The same where sizes and sum are known already.
+    pub(super) fn without_descriptor(self) -> Self {
+        Self { flags: self.flags & !FLAG_DESCRIPTOR, ..self }
+    }
+
     pub(super) fn has_descriptor(&self) -> bool {
         self.flags & FLAG_DESCRIPTOR != 0
+    }
+
+    /// Whether the header knows where the content ends.
+    fn extent(&self) -> Extent {
+        if self.has_descriptor() { Extent::Unknown } else { Extent::Known }
+    }
+
+    /// The size, where the header knows it.
+    fn known_size(&self) -> Option<u64> {
+        (!self.has_descriptor()).then_some(self.size)
     }
 
     /// The compressed size, where the header knows it.
@@ -192,7 +212,7 @@ impl End {
 }
 
 /// What code page 437 has in its upper half.
-fn code_page_437(byte: u8) -> char {
+pub(crate) fn code_page_437(byte: u8) -> char {
     const UPPER: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
     match byte {
         0..=127 => char::from(byte),
