@@ -16,6 +16,7 @@ pub mod lzw;
 pub(crate) mod lzx;
 pub(crate) mod mszip;
 pub(crate) mod ppmd7;
+pub(crate) mod quantum;
 pub(crate) mod rar;
 pub mod stream;
 pub mod szdd;
