@@ -18,6 +18,7 @@ pub(crate) mod mszip;
 pub(crate) mod ppmd7;
 pub(crate) mod quantum;
 pub(crate) mod rar;
+pub(crate) mod shrink;
 pub mod stream;
 pub mod szdd;
 pub mod unpacker;

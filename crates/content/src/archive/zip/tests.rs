@@ -2,6 +2,7 @@
 
 use super::ZipDecoder;
 use crate::codec::lz::tests::{deflate64, implode, symbols as lz_symbols};
+use crate::codec::shrink::tests::shrink;
 use crate::decoder::{Decoder, Entry};
 use crate::samples::lzma;
 use crate::samples::{
@@ -427,6 +428,7 @@ fn every_method() {
     };
     let zstd = || ruzstd::encoding::compress_to_vec(&made[..], ruzstd::encoding::CompressionLevel::Fastest);
     for (file, forms) in [
+        (packed(1, 0, shrink(&made)), 2),
         (packed(6, 0, implode(0, &symbols)), 2),
         (packed(6, 6, implode(6, &symbols)), 2),
         (packed(9, 0, deflate64(&symbols)), 6),
