@@ -3,6 +3,8 @@
 pub mod ar;
 pub mod cpio;
 pub mod disguise;
+pub mod embedded;
+mod iso;
 pub mod rpm;
 pub mod sevenz;
 pub mod tar;
