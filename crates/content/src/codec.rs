@@ -12,6 +12,8 @@ pub(crate) mod lz;
 pub mod lzip;
 pub mod lzma;
 pub mod lzw;
+pub(crate) mod lzx;
+pub(crate) mod mszip;
 pub mod stream;
 pub mod unpacker;
 pub mod xz;

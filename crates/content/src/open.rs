@@ -1,8 +1,10 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::ar::ArDecoder;
+use crate::archive::cab::CabDecoder;
 use crate::archive::cpio::CpioDecoder;
-use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::disguise::Guise;
+use crate::archive::embedded::EmbeddedDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
 use crate::archive::tar::TarDecoder;
@@ -40,14 +42,18 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
-        FileType::Ole2 => Box::new(Exposed::new(HeldDecoder::new(&means.pool, Ole2::new(&means.pool)))),
-        FileType::Rtf => Box::new(Exposed::new(rtf::decoder())),
+        FileType::Ole2 => {
+            Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
+        }
+        FileType::Rtf => Box::new(Exposed::new(&means.pool, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
-            Box::new(DisguiseDecoder::new())
+            Box::new(EmbeddedDecoder::new(&means.pool, Guise::Content))
         }
+        other if other.kind() == Kind::Program => Box::new(EmbeddedDecoder::new(&means.pool, Guise::Program)),
         _ => return Ok(None),
     }))
 }
@@ -81,6 +87,6 @@ mod tests {
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
         assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
-        assert!(matches!(open(FileType::Pe, &means), Ok(None)));
+        assert!(matches!(open(FileType::Html, &means), Ok(None)));
     }
 }

@@ -10,7 +10,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use super::disguise::DisguiseDecoder;
+use super::disguise::{DisguiseDecoder, Guise};
 use super::iso::{self, Disc};
 use crate::decoder::{Decoder, Entry, Event, More, SCRATCH_BYTES_MIN, Step};
 use judge::{HEADER_BYTES_MAX, Verdict, judge};
@@ -24,19 +24,10 @@ const NANOS_PER_KIB: u32 = 250;
 /// Where a disc has told what it is.
 const DISC_KNOWN: u64 = iso::FIRST_DESCRIPTOR + iso::HEAD_BYTES as u64;
 
-/// What is expected of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// A program may unpack what it carries.
-    Archives,
-    /// Other things have no business with archives: each is told.
-    Nothing,
-}
-
 /// A part that may carry archives.
 pub struct EmbeddedDecoder {
     pool: Arc<Pool>,
-    expected: Expected,
+    guise: Guise,
     disguise: DisguiseDecoder,
     /// What that has said meanwhile: it is about the part, not about a child that happens to be open.
     said: VecDeque<Event>,
@@ -60,11 +51,11 @@ enum State {
 
 impl EmbeddedDecoder {
     /// Awaits the first byte.
-    pub fn new(pool: &Arc<Pool>, expected: Expected) -> Self {
+    pub fn new(pool: &Arc<Pool>, guise: Guise) -> Self {
         Self {
             pool: Arc::clone(pool),
-            expected,
-            disguise: DisguiseDecoder::new(),
+            guise,
+            disguise: DisguiseDecoder::new(pool, guise),
             said: VecDeque::new(),
             pending: VecDeque::new(),
             state: State::Watching,
@@ -168,7 +159,7 @@ impl EmbeddedDecoder {
         self.state = State::Child(length);
         self.found = self.found.saturating_add(1);
         let entry = Event::Open(Box::new(Entry { label: self.found.to_string(), ..Entry::default() }));
-        if self.expected == Expected::Archives {
+        if self.guise == Guise::Program {
             return Step::new(used, entry);
         }
         self.pending.push_back(entry);
