@@ -6,6 +6,8 @@ pub mod cpio;
 pub mod disguise;
 pub mod embedded;
 mod iso;
+mod packed;
+pub mod rar;
 pub mod rpm;
 pub mod sevenz;
 pub mod tar;

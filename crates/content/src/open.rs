@@ -5,6 +5,7 @@ use crate::archive::cab::CabDecoder;
 use crate::archive::cpio::CpioDecoder;
 use crate::archive::disguise::Guise;
 use crate::archive::embedded::EmbeddedDecoder;
+use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
 use crate::archive::tar::TarDecoder;
@@ -43,6 +44,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
+        FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => {
             Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
@@ -86,7 +88,7 @@ mod tests {
             let is_unread = matches!(open(*file_type, &means), Ok(None));
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
-        assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
+        assert!(matches!(open(FileType::Ace, &means), Err(Reason::Unsupported)));
         assert!(matches!(open(FileType::Html, &means), Ok(None)));
     }
 }

@@ -4,6 +4,7 @@ use super::bcj2::Bcj2;
 use super::header::{Coder, Folder, Streams};
 use crate::codec::filter::{Filter, Filtering};
 use crate::codec::lzma::{self, Alone, Lzma2};
+use crate::codec::ppmd7;
 use crate::codec::stream::Undo;
 use crate::codec::unpacker::{Extent, Packing, Unpacker};
 use crate::codec::{Outcome, Run};
@@ -30,6 +31,7 @@ mod method {
     pub const SPARC: u64 = 0x0303_0805;
     pub const ARM64: u64 = 0x0a;
     pub const LZMA: u64 = 0x03_0101;
+    pub const PPMD: u64 = 0x03_0401;
     pub const LZMA2: u64 = 0x21;
     pub const DEFLATE: u64 = 0x04_0108;
     pub const DEFLATE64: u64 = 0x04_0109;
@@ -339,6 +341,10 @@ fn codec_of(pool: &Arc<Pool>, coder: &Coder, size: u64) -> Result<Codec, Reason>
             let dictionary = coder.properties.first().ok_or(Reason::Damaged)?;
             Ok(Codec::Lzma2(Box::new(Lzma2::new(pool, *dictionary)?)))
         }
+        method::PPMD => {
+            let [order, memory @ ..] = coder.properties.first_chunk::<5>().ok_or(Reason::Damaged)?;
+            other(Packing::Ppmd7 { order: *order, memory_bytes: u32::from_le_bytes(*memory), size })
+        }
         method::ZSTD => other(Packing::Zstd(Extent::Known)),
         method::DEFLATE64 => other(Packing::Deflate64),
         method::DEFLATE => other(Packing::Deflate),
@@ -353,6 +359,7 @@ pub(super) fn nanos_per_kib(folder: &Folder) -> u32 {
         method::COPY => 100,
         method::LZMA | method::LZMA2 => 2 * lzma::NANOS_PER_KIB,
         method::DEFLATE => 3_000,
+        method::PPMD => ppmd7::NANOS_PER_KIB,
         _ => 4_000,
     };
     folder.coders.iter().map(of).sum()
