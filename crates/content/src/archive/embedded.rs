@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What the two looks cost, for each KiB.
-const NANOS_PER_KIB: u32 = 250;
+const NANOS_PER_KIB: u32 = 500;
 /// Where a disc has told what it is.
 const DISC_KNOWN: u64 = iso::FIRST_DESCRIPTOR + iso::HEAD_BYTES as u64;
 
