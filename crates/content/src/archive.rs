@@ -2,9 +2,10 @@
 
 pub mod ar;
 pub mod cab;
+pub mod carrier;
+pub mod chm;
 pub mod cpio;
 pub mod disguise;
-pub mod embedded;
 mod iso;
 mod packed;
 pub mod rar;

@@ -18,6 +18,7 @@ pub(crate) mod mszip;
 pub(crate) mod ppmd7;
 pub(crate) mod rar;
 pub mod stream;
+pub mod szdd;
 pub mod unpacker;
 pub mod xz;
 pub mod zstd;

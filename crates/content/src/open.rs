@@ -2,9 +2,10 @@
 
 use crate::archive::ar::ArDecoder;
 use crate::archive::cab::CabDecoder;
+use crate::archive::carrier::CarrierDecoder;
+use crate::archive::chm::Chm;
 use crate::archive::cpio::CpioDecoder;
 use crate::archive::disguise::Guise;
-use crate::archive::embedded::EmbeddedDecoder;
 use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
@@ -12,7 +13,7 @@ use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
 use crate::codec::gzip::GzipDecoder;
-use crate::codec::{lzip, lzma, lzw, xz, zstd};
+use crate::codec::{lzip, lzma, lzw, szdd, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
 use crate::document::{Exposed, html, onenote, pdf, rtf, tnef};
@@ -45,6 +46,8 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
         FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
+        FileType::Chm => Box::new(HeldDecoder::new(&means.pool, Chm::new(&means.pool))),
+        FileType::Szdd => Box::new(szdd::decoder(&means.pool)),
         FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => {
@@ -59,9 +62,9 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
-            Box::new(EmbeddedDecoder::new(&means.pool, Guise::Content))
+            Box::new(CarrierDecoder::new(&means.pool, Guise::Content))
         }
-        other if other.kind() == Kind::Program => Box::new(EmbeddedDecoder::new(&means.pool, Guise::Program)),
+        other if other.kind() == Kind::Program => Box::new(CarrierDecoder::new(&means.pool, Guise::Program)),
         _ => return Ok(None),
     }))
 }
@@ -95,6 +98,5 @@ mod tests {
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
         assert!(matches!(open(FileType::Ace, &means), Err(Reason::Unsupported)));
-        assert!(matches!(open(FileType::Html, &means), Ok(None)));
     }
 }

@@ -1,7 +1,7 @@
 //! Discs of our own writing. Rule: the writer puts extents where it is told.
 
+use crate::archive::carrier::CarrierDecoder;
 use crate::archive::disguise::Guise;
-use crate::archive::embedded::EmbeddedDecoder;
 use crate::decoder::Decoder;
 use crate::samples::{children, complains, noise, prose};
 use crate::trace::{Said, assert_cut_invariant, trace};
@@ -10,7 +10,7 @@ use lockgate_model::{Pool, Reason};
 const SECTOR: usize = 2048;
 
 fn open() -> Box<dyn Decoder> {
-    Box::new(EmbeddedDecoder::new(&Pool::new(1 << 20), Guise::Content))
+    Box::new(CarrierDecoder::new(&Pool::new(1 << 20), Guise::Content))
 }
 
 struct File {

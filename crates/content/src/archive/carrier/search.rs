@@ -9,13 +9,8 @@ use std::sync::LazyLock;
 pub(super) const CARRIED_BYTES: usize = 7;
 
 /// What is searched for, and how far before it the header begins: LHA's method stands two bytes into its header.
-const MAGICS: [(&[u8], usize); 5] = [
-    (b"7z\xbc\xaf\x27\x1c", 0),
-    (b"Rar!\x1a\x07", 0),
-    (b"MSCF\0\0\0\0", 0),
-    (b"\x60\xea", 0),
-    (b"-l", 2),
-];
+const MAGICS: [(&[u8], usize); 5] =
+    [(b"7z\xbc\xaf\x27\x1c", 0), (b"Rar!\x1a\x07", 0), (b"MSCF\0\0\0\0", 0), (b"\x60\xea", 0), (b"-l", 2)];
 
 static FINDERS: LazyLock<[Finder<'static>; MAGICS.len()]> =
     LazyLock::new(|| MAGICS.map(|(magic, _)| Finder::new(magic)));

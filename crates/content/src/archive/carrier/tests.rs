@@ -1,6 +1,6 @@
 //! Archives behind and within other bytes, at every cut. Rule: what is nearly one is none.
 
-use super::EmbeddedDecoder;
+use super::CarrierDecoder;
 use crate::archive::disguise::Guise;
 use crate::decoder::Decoder;
 use crate::samples::{children, complains, noise, prose};
@@ -8,7 +8,7 @@ use crate::trace::{Said, assert_cut_invariant, trace};
 use lockgate_model::Pool;
 
 fn open() -> Box<dyn Decoder> {
-    Box::new(EmbeddedDecoder::new(&Pool::new(1 << 20), Guise::Program))
+    Box::new(CarrierDecoder::new(&Pool::new(1 << 20), Guise::Program))
 }
 
 fn seven(behind: &[u8]) -> Vec<u8> {
@@ -67,7 +67,7 @@ fn archives_of_known_length_end_there() {
     assert_eq!(contents, [seven.clone(), cab, seven.clone(), lha(0)]);
     let said = assert_cut_invariant(&open, &[b"MZ", &seven[..60]].concat());
     assert!(complains(&said));
-    let other = || Box::new(EmbeddedDecoder::new(&Pool::new(1 << 20), Guise::Content)) as Box<dyn Decoder>;
+    let other = || Box::new(CarrierDecoder::new(&Pool::new(1 << 20), Guise::Content)) as Box<dyn Decoder>;
     let said = assert_cut_invariant(&other, &[b"GIF", &seven[..]].concat());
     assert!(matches!(said[..], [Said::Anomaly(_), Said::Open(_), Said::Bytes(_), Said::Close, Said::End]));
 }

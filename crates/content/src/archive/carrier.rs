@@ -25,7 +25,7 @@ const NANOS_PER_KIB: u32 = 500;
 const DISC_KNOWN: u64 = iso::FIRST_DESCRIPTOR + iso::HEAD_BYTES as u64;
 
 /// A part that may carry archives.
-pub struct EmbeddedDecoder {
+pub struct CarrierDecoder {
     pool: Arc<Pool>,
     guise: Guise,
     disguise: DisguiseDecoder,
@@ -49,7 +49,7 @@ enum State {
     Ended,
 }
 
-impl EmbeddedDecoder {
+impl CarrierDecoder {
     /// Awaits the first byte.
     pub fn new(pool: &Arc<Pool>, guise: Guise) -> Self {
         Self {
@@ -198,7 +198,7 @@ impl EmbeddedDecoder {
     }
 }
 
-impl Decoder for EmbeddedDecoder {
+impl Decoder for CarrierDecoder {
     fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
         if let Some(event) = self.pending.pop_front() {
             return Step::new(0, event);
