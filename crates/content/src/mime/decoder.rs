@@ -131,7 +131,9 @@ impl Decoder for MimeDecoder {
         if let Some(event) = self.said.pop_front() {
             return Step::new(0, event);
         }
-        if let Some(event) = self.again.next(scratch) {
+        if self.again.is_due()
+            && let Some(event) = self.again.next(scratch)
+        {
             return Step::new(0, event);
         }
         if matches!(self.place, Place::Over) {
@@ -313,7 +315,9 @@ impl MimeDecoder {
         }
         let (used, event) = match &mut self.place {
             Place::Leaf(Transfer::Identity) => {
-                self.again.hold(clear, Doubts::default());
+                if self.again.holds() {
+                    self.again.hold(clear, Doubts::default());
+                }
                 (clear.len(), Event::Input(0..clear.len()))
             }
             Place::Beside { is_open: true, transfer: Transfer::Identity, .. } => {
@@ -321,7 +325,9 @@ impl MimeDecoder {
             }
             Place::Leaf(transfer) => {
                 let (used, made) = transfer.decode(clear, scratch);
-                self.again.hold(&clear[..used], transfer.doubts());
+                if self.again.holds() {
+                    self.again.hold(&clear[..used], transfer.doubts());
+                }
                 (used, output(made))
             }
             Place::Beside { is_open: true, transfer, .. } => {
@@ -345,7 +351,9 @@ impl MimeDecoder {
             }
             Place::Leaf(transfer) => {
                 let (used, made) = transfer.decode(rest, scratch);
-                self.again.hold(&rest[..used], transfer.doubts());
+                if self.again.holds() {
+                    self.again.hold(&rest[..used], transfer.doubts());
+                }
                 (used, output(made))
             }
             Place::Beside { is_open: true, transfer, .. } => {

@@ -294,11 +294,16 @@ fn every_name_that_some_reader_sees() {
             "Content-Type: a/b; name=x.exe\nContent-Disposition: x; filename=a.png",
             r#" a/b "a.png"; also "x.exe""#.to_owned(),
         ),
-        ("Content-Disposition: x; filename*1=exe; filename*0=a.", r#" "a.exe"; also "exea.""#.to_owned()),
+        (
+            "Content-Disposition: x; filename*1=exe; filename*0=a.",
+            r#" "a.exe"; also "exea."; also "exea""#.to_owned(),
+        ),
         (
             "Content-Disposition: x; filename*0=a.\nContent-Type: a/b; filename*1=exe",
-            r#" a/b "a."; also "exe"; also "a.exe""#.to_owned(),
+            r#" a/b "a."; also "exe"; also "a.exe"; also "a""#.to_owned(),
         ),
+        ("Content-Disposition: x; filename=\"a.exe. \"", r#" "a.exe. "; also "a.exe""#.to_owned()),
+        ("Content-Disposition: x; filename*=''a.exe%00.txt", r#" "a.exe\0.txt"; also "a.exe""#.to_owned()),
         ("Content-Type: a/b; name=x;.exe", r#" a/b "x"; also "x;.exe""#.to_owned()),
         ("Content-Disposition: x; filename=a.z(.gif)ip", r#" "a.z(.gif)ip"; also "a.zip""#.to_owned()),
     ] {
