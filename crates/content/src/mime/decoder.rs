@@ -376,8 +376,11 @@ impl MimeDecoder {
     /// Beside the parts: passes over white space, and opens a child at whatever else comes.
     fn skip_blanks(&mut self, content: &[u8]) -> usize {
         let blanks = content.iter().take_while(|b| b.is_ascii_whitespace()).count();
-        let Place::Beside { side, is_open, .. } = &mut self.place else { return content.len() };
+        let Place::Beside { side, is_open, transfer } = &mut self.place else { return content.len() };
         if blanks < content.len() {
+            // Readers that decode a multipart as a whole find its parts in there.
+            let is_encoded = !matches!(transfer, Transfer::Identity);
+            let declared = is_encoded.then(|| "message/rfc822".to_owned());
             *is_open = true;
             let side = match side {
                 Side::Preamble => "preamble",
@@ -385,7 +388,7 @@ impl MimeDecoder {
             };
             let section = self.stack.section(self.stack.depth() - 1);
             let label = if section.is_empty() { side.to_owned() } else { format!("{section}.{side}") };
-            self.open(Entry { label, name: None, declared: None });
+            self.open(Entry { label, name: None, declared });
         }
         blanks
     }

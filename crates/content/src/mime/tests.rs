@@ -79,6 +79,10 @@ fn shapes() {
             r#"open 1.1; "one"; close; open 1.2; "two"; close; open 2 message/rfc822; "Subject: x\n\n--c"; close"#,
         ),
         (
+            "Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n\nLS1iCgpY",
+            r#"MIME: a multipart with a Content-Transfer-Encoding; open preamble message/rfc822; "--b\n\nX"; close; incomplete truncated"#,
+        ),
+        (
             "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n\n--b--",
             r#"open 1 message/rfc822; "Subject: x\n"; close"#,
         ),
@@ -227,6 +231,10 @@ fn bodies_with_two_readings_are_read_in_both() {
         (
             "Content-Transfer-Encoding: base64\nABCD\n\nYWJj".to_owned(),
             r#"MIME: a body begins without a blank line after its header; open 1; "\x00\x10\x83abc"; close; open 1.behind-line; "abc"; close; open 1.behind-blank-line; "abc"; close"#.to_owned(),
+        ),
+        (
+            "Content-Transfer-Encoding: quoted-printable\n \t\n=41=42\n\n=43".to_owned(),
+            r#"MIME: a body begins without a blank line after its header; open 1; "AB\n\nC"; close; open 1.behind-line; "\nC"; close; open 1.behind-blank-line; "C"; close"#.to_owned(),
         ),
         (
             "Content-Type: text/plain\nContent-Type: message/rfc822\n\nx".to_owned(),
