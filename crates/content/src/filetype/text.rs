@@ -7,6 +7,7 @@ use lockgate_model::FileType::{Html, Mail, Mbox, Pdf, Script, Text};
 /// In order of precedence, behind all magic numbers.
 pub(super) const RULES: &[Rule] = &[
     Rule { file_type: Html, asks: Look(html) },
+    Rule { file_type: Html, asks: Look(xml_page) },
     Rule { file_type: Script, asks: Look(script) },
     Rule { file_type: Mbox, asks: Look(mailbox) },
     Rule { file_type: Mail, asks: Look(mail) },
@@ -34,11 +35,12 @@ const TAGS: &[&[u8]] = &[
     b"<p>",
     b"<a ",
     b"<!--",
+    b"<svg",
 ];
 
 /// Beginnings of what an interpreter runs.
 const SCRIPTS: &[&[u8]] =
-    &[b"#!", b"<?php", b"<%", b"@echo ", b"<job", b"<package>", b"on error resume next"];
+    &[b"#!", b"<?php", b"<%", b"@echo ", b"<job", b"<package>", b"on error resume next", b"#@~^"];
 
 /// Header fields that begin a stored mail and hardly anything else.
 const FIELDS_FIRST: &[&[u8]] = &[
@@ -72,6 +74,22 @@ const FIELDS_ANY: &[&[u8]] = &[
 
 fn html(bytes: &[u8], _: Seen) -> Says {
     begins(bytes, TAGS)
+}
+
+/// Drawings and pages that begin as XML: browsers run what is in them.
+fn xml_page(bytes: &[u8], seen: Seen) -> Says {
+    match begins(bytes, &[b"<?xml"]) {
+        Says::Yes => {}
+        other => return other,
+    }
+    let is_page = |tag: &[u8]| bytes.windows(tag.len()).any(|window| window.eq_ignore_ascii_case(tag));
+    if [&b"<svg"[..], b"<html", b"<!doctype html"].into_iter().any(is_page) {
+        Says::Yes
+    } else if seen == Seen::Whole {
+        Says::No
+    } else {
+        Says::Perhaps
+    }
 }
 
 fn script(bytes: &[u8], _: Seen) -> Says {

@@ -1,8 +1,9 @@
 //! Makes what the fuzz targets begin with: `fuzz-seeds DIRECTORY` writes `DIRECTORY/TARGET/NAME`. Rule: made here, not collected.
 //!
-//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
+//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, 7zz, tar, zstd, brotli, gcab …
 
 mod dialogues;
+mod documents;
 mod http;
 mod settings;
 mod tls;
@@ -27,6 +28,7 @@ fn main() {
     embedded(&corpus);
     mailboxes(&corpus);
     archives(&corpus, &samples);
+    documents::seeds(&corpus);
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
     dialogues::pop3(&corpus);
@@ -117,9 +119,17 @@ impl Samples {
         line(
             "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
         );
+        line("for m in Deflate64 LZMA xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
+        line(
+            "compress -c in/text.txt > text.Z; compress -b 10 -c more/words.txt > words.Z; gcab -c stored.cab in/text.txt
+             gcab -c -z mszip.cab in/text.txt more/words.txt; cp in/text.txt a.txt; mscompress a.txt; mv a.tx*_ a.szdd
+             printf '[OPTIONS]\\nCompatibility=1.1\\nCompiled file=a.chm\\nDefault topic=a.txt\\n[FILES]\\na.txt\\n' > a.hhp
+             chmcmd a.hhp > log; rm a.hhp a.txt log",
+        );
         line(
             "cp deflate.zip comment.zip; echo 'a comment' | zip -qz comment.zip; cat text1.gz deflate.zip > behind.zip",
         );
+        old_archivers(&directory);
         let files = fs::read_dir(directory.path()).expect("it was made").flatten();
         let all = files.filter(|entry| entry.path().is_file()).map(|entry| {
             (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).expect("it was made"))
@@ -134,6 +144,32 @@ impl Samples {
     }
 }
 
+/// What was packed with before zip.
+fn old_archivers(directory: &Directory) {
+    let lines = "for l in 0 1 2; do jlha a$l level$l.lzh in/text.txt; done
+        for o in 5 6 7; do jlha ao$o o$o.lzh in/text.txt in/deep/er/noise.bin; done; jlha az stored.lzh in/text.txt
+        for m in 0 1 4; do arj a -m$m m$m.arj in/text.txt; done; arj a -gpass garbled.arj in/text.txt";
+    run(Command::new("sh").args(["-ec", lines]).current_dir(directory.path()));
+    for (name, archive) in rar_archives() {
+        directory.write(name, archive);
+    }
+}
+
+/// RAR's own packer is not free: its archives are written here.
+fn rar_archives() -> [(&'static str, Vec<u8>); 2] {
+    use lockgate_tests::rar::{Method, Solidity, Writer3, Writer5};
+    let (mut new, mut old) = (Writer5::default(), Writer3::default());
+    for (name, method, solidity) in [
+        ("stored", Method::Stored, Solidity::Alone),
+        ("packed", Method::Packed, Solidity::Alone),
+        ("solid", Method::Packed, Solidity::Solid),
+    ] {
+        new.file(name, &words(700), method, solidity);
+        old.file(name, &words(700), method, solidity);
+    }
+    [("new.rar", new.finish()), ("old.rar", old.finish())]
+}
+
 /// So many bytes of made-up words, whose letters are as uneven as those of a language.
 fn words(bytes: usize) -> Vec<u8> {
     let letters = b"  eettaoinshrdlu";
@@ -146,6 +182,28 @@ fn words(bytes: usize) -> Vec<u8> {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
+    for (target, first, end) in [
+        ("cabinets", 0, ".Z"),
+        ("cabinets", 1, ".cab"),
+        ("cabinets", 2, ".chm"),
+        ("cabinets", 3, ".szdd"),
+        ("archivers", 0, ".rar"),
+        ("archivers", 1, ".lzh"),
+        ("archivers", 2, ".arj"),
+    ] {
+        for (name, bytes) in samples.ending(end) {
+            let put = |name: &str, content: &[u8]| {
+                corpus.put(target, name, &[&[first], CUTS.as_slice(), content].concat());
+            };
+            put(name, bytes);
+            put(&format!("{name}.truncated"), &bytes[..bytes.len() * 2 / 3]);
+            for at in [9, 13, 30, bytes.len() / 3, bytes.len() / 2] {
+                let mut damaged = bytes.to_vec();
+                damaged.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 0x55);
+                put(&format!("{name}.damaged{at}"), &damaged);
+            }
+        }
+    }
     for (target, end) in [
         ("zip", ".zip"),
         ("gzip", ".gz"),
