@@ -8,7 +8,7 @@ use crate::decoder::More;
 use lockgate_model::Reason;
 
 /// More filters than these have no use.
-pub(super) const FILTERS_MAX: usize = 8;
+pub(super) const FILTERS_MAX: usize = 4;
 /// What one filter gives the next at once.
 const PIECE_BYTES: usize = 4 << 10;
 /// How often filters are refilled before the caller hears of it.
