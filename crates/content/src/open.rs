@@ -55,7 +55,8 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Pdf => Box::new(Exposed::new(&means.pool, pdf::decoder())),
         FileType::OneNote => Box::new(Exposed::new(&means.pool, onenote::decoder())),
         FileType::Tnef => Box::new(tnef::decoder()),
-        FileType::Html | FileType::Script => Box::new(html::decoder()),
+        FileType::Html => Box::new(html::decoder()),
+        FileType::Script => Box::new(Exposed::seen_as(&means.pool, Guise::Program, html::decoder())),
         FileType::Rtf => Box::new(Exposed::new(&means.pool, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
