@@ -150,9 +150,9 @@ impl Pipeline {
                 }
             }
             let is_last_input = at == 0 || self.stages[..at].iter().all(Stage::is_idle);
-            let more = if is_last_input { more } else { More::Follows };
+            let own = if is_last_input { more } else { More::Follows };
             let stage = &mut self.stages[at];
-            let run = stage.run(more, output);
+            let run = stage.run(own, output);
             if run.made > 0 {
                 return Ok(run.made);
             }
