@@ -16,9 +16,14 @@ pub struct Exposed<D> {
 }
 
 impl<D: Decoder> Exposed<D> {
-    /// Awaits the first byte.
+    /// Awaits the first byte of a document.
     pub fn new(pool: &Arc<Pool>, document: D) -> Self {
-        let disguise = DisguiseDecoder::new(pool, Guise::Document);
+        Self::seen_as(pool, Guise::Document, document)
+    }
+
+    /// Awaits the first byte of what seems to be that.
+    pub fn seen_as(pool: &Arc<Pool>, guise: Guise, document: D) -> Self {
+        let disguise = DisguiseDecoder::new(pool, guise);
         Self { document, disguise, said: VecDeque::new(), has_ended: false }
     }
 

@@ -24,6 +24,8 @@ const PIECE_BYTES: usize = 4 << 10;
 /// How many projects of macros are looked into for where their modules' sources begin, and how much is read of each.
 const PROJECTS_MAX: usize = 16;
 const PROJECT_BYTES_MAX: usize = 256 << 10;
+/// How many modules are remembered; others are searched for their source.
+const MODULES_MAX: usize = 1024;
 /// How much of a stream is looked at to see whether it is encrypted.
 const HEAD_BYTES: usize = 2048;
 /// Streams of a message: its compressed text, an attachment, and the attachment's names, the best first.
@@ -32,7 +34,7 @@ const MESSAGE_DATA: &str = "__substg1.0_37010102";
 const MESSAGE_NAMES: [&str; 4] =
     ["__substg1.0_3707001f", "__substg1.0_3707001e", "__substg1.0_3704001f", "__substg1.0_3704001e"];
 /// How near in the directory the name is looked for, and how long it may be.
-const NEAR_ENTRIES: u32 = 64;
+const NEAR_ENTRIES: u32 = 32;
 const NAME_BYTES_MAX: usize = 520;
 /// What reading costs.
 const NANOS_PER_KIB: u32 = 500;
@@ -134,7 +136,8 @@ impl Ole2 {
             }
         }
         let parent = loaded.directory.parent(at);
-        self.modules.extend(vba::modules(&dir).into_iter().map(|module| (parent, module)));
+        let room = MODULES_MAX - self.modules.len();
+        self.modules.extend(vba::modules(&dir).into_iter().take(room).map(|module| (parent, module)));
     }
 
     /// Opens the stream of that number, unless it is none.

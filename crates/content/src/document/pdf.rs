@@ -28,6 +28,8 @@ const END_OF_OBJECT: &[u8] = b"endobj";
 const HELD_BYTES: usize = 10;
 /// How much a filter makes at once.
 const ROOM_BYTES: usize = 4 << 10;
+/// How often the filters of one stream are asked whether they have ended where the length says that it goes on.
+const QUESTIONS_MAX: u32 = 64;
 /// How many streams are remembered that were given before their names came.
 const GIVEN_MAX: usize = 4096;
 /// … and how many names that came before their streams.
@@ -75,6 +77,7 @@ struct Stream {
     has_early_end: bool,
     /// Where the filters have been asked whether they are at their end.
     filtered_to: Option<u64>,
+    questions: u32,
     /// Something within looks like an object of its own.
     has_object_within: bool,
 }
@@ -111,6 +114,7 @@ impl Stream {
             begin: Vec::new(),
             has_early_end: false,
             filtered_to: None,
+            questions: 0,
             has_object_within: false,
         }
     }
@@ -125,7 +129,9 @@ impl Stream {
             // Within the stated length it is content, unless the filters have met their end.
             let place = self.position + at as u64;
             let is_within = self.head.length.is_some_and(|length| place < length);
-            if is_within && !self.pipeline.is_empty() && self.filtered_to != Some(place) {
+            let is_asked = self.filtered_to == Some(place) || self.questions == QUESTIONS_MAX;
+            if is_within && !self.pipeline.is_empty() && !is_asked {
+                self.questions += 1;
                 // The filters must have read all before it before that can be said.
                 self.feed(&data[from..at], out);
                 (self.position, self.filtered_to) = (place, Some(place));
@@ -133,7 +139,7 @@ impl Stream {
                 self.held = data.split_off(at);
                 return at.saturating_sub(before);
             }
-            if !is_within || self.pipeline.has_ended() {
+            if !is_within || self.filtered_to == Some(place) && self.pipeline.has_ended() {
                 self.is_ending = true;
                 self.look(&data[..at]);
                 let end = self.content_end(&data, from, at);

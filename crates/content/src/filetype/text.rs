@@ -36,6 +36,16 @@ const TAGS: &[&[u8]] = &[
     b"<a ",
     b"<!--",
     b"<svg",
+    b"<p ",
+    b"<img",
+    b"<span",
+    b"<center",
+    b"<form",
+    b"<input",
+    b"<link",
+    b"<base",
+    b"<object",
+    b"<embed",
 ];
 
 /// Beginnings of what an interpreter runs.

@@ -41,8 +41,8 @@ impl Directory {
     /// Finds each entry's storage by the tree that the root begins.
     pub(super) fn read(sectors: &Sectors, whole: &[u8], grant: &mut Grant) -> Result<Self, Reason> {
         let count = sectors.directory_bytes() / ENTRY_BYTES;
-        // The parents, and at most as much on the way.
-        grant.grow(count as u64 * 12)?;
+        // The parents, and at most two more of what is due for each.
+        grant.grow(count as u64 * (4 + 2 * 8))?;
         let mut directory = Self { parents: vec![NONE; count] };
         let mut due: Vec<(u32, u32)> = Vec::new();
         if let Some(root) = directory.node(sectors, whole, 0) {

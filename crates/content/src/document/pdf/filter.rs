@@ -8,7 +8,7 @@ use crate::decoder::More;
 use lockgate_model::Reason;
 
 /// More filters than these have no use.
-pub(super) const FILTERS_MAX: usize = 8;
+pub(super) const FILTERS_MAX: usize = 4;
 /// What one filter gives the next at once.
 const PIECE_BYTES: usize = 4 << 10;
 /// How often filters are refilled before the caller hears of it.
@@ -149,10 +149,8 @@ impl Pipeline {
                     return Ok(0);
                 }
             }
-            let is_last_input = at == 0 || self.stages[..at].iter().all(Stage::is_idle);
-            let more = if is_last_input { more } else { More::Follows };
-            let stage = &mut self.stages[at];
-            let run = stage.run(more, output);
+            // One that others stand before ends when nothing more comes from them.
+            let run = stage.run(if at == 0 { more } else { More::Follows }, output);
             if run.made > 0 {
                 return Ok(run.made);
             }
@@ -166,7 +164,7 @@ impl Pipeline {
             let mut piece = [0; PIECE_BYTES];
             let made = self.pull(at, more, &mut piece, refills)?;
             if made == 0 {
-                return Ok(0);
+                return self.end(at, more, output, *refills);
             }
             self.between += made as u64;
             if self.between > BETWEEN_BYTES_MAX {
@@ -176,6 +174,22 @@ impl Pipeline {
             if !stage.has_ended {
                 stage.input.extend_from_slice(&piece[..made]);
             }
+        }
+    }
+}
+
+impl Pipeline {
+    /// Nothing comes from the filters before this one: if that is their end, it is its own as well.
+    fn end(&mut self, at: usize, more: More, output: &mut [u8], refills: usize) -> Result<usize, Reason> {
+        let is_end =
+            more == More::Ended && refills < REFILLS_MAX && self.stages[..at].iter().all(Stage::is_idle);
+        if !is_end {
+            return Ok(0);
+        }
+        let run = self.stages[at].run(More::Ended, output);
+        match run.outcome {
+            Outcome::Failed(reason) if run.made == 0 => Err(reason),
+            _ => Ok(run.made),
         }
     }
 }

@@ -146,3 +146,17 @@ fn nothing_bad_panics() {
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
 }
+
+#[test]
+fn filters_behind_each_other_end_together() {
+    // What the first filter has left for its end is what the second one is still waiting for.
+    let runs = [&b"\x00a\xf0b\x02cde\xfex\x05"[..], &prose(1, 6)].concat();
+    for length in 1..runs.len() {
+        for (second, content) in [("RL", &runs[..length]), ("AHx", &b"61626364656667686"[..length])] {
+            let text = ascii85(content);
+            let text = &text[..text.len() - 2];
+            let filters = format!("/Filter[/A85/{second}]");
+            assert_cut_invariant(&open, &file(&[stream(1, &filters, text), stream(2, "", b"x")]));
+        }
+    }
+}
