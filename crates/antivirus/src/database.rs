@@ -59,8 +59,10 @@ pub(crate) struct Logic {
     pub ranges: Option<Box<Ranges>>,
     /// The subsignatures that the end decides, in their order.
     pub late: Box<[Late]>,
-    /// The subsignatures whose places are remembered for them, a bit for each.
+    /// The subsignatures whose places are remembered, a bit for each.
     pub places: u64,
+    /// What a YARA rule asks, in place of the program.
+    pub condition: Option<Box<crate::yara::Condition>>,
 }
 
 /// What a match must meet besides what the matcher looks at.

@@ -59,6 +59,11 @@ pub(crate) fn just(id: u8) -> Expression {
     Expression { ops: vec![Op::Sub(id)], highest: id }
 }
 
+/// The expression that asks for none of it.
+pub(crate) fn none_of(id: u8) -> Expression {
+    Expression { ops: vec![Op::Counted(id, Comparison::Equal, 0)], highest: id }
+}
+
 pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, ops: Vec::new(), highest: 0 };
     parser.chain()?;
