@@ -45,8 +45,7 @@ pub(crate) fn rules(bytes: &[u8]) -> Vec<(u32, Result<Rule, Fault>)> {
         }
         let (start, line) = (parser.at, parser.line());
         match parser.rule() {
-            Ok(Some(rule)) => rules.push((line, Ok(rule))),
-            Ok(None) => {}
+            Ok(rule) => rules.push((line, Ok(rule))),
             Err(reason) => {
                 let fault = Fault::new(format!("line {}: {reason}", parser.line()));
                 rules.push((line, Err(fault)));
@@ -144,16 +143,17 @@ impl Parser<'_> {
         }
     }
 
-    fn rule(&mut self) -> Read<Option<Rule>> {
-        loop {
-            match self.word().as_deref() {
-                Some("rule") => break,
-                Some("private") => return Err("rules for other rules are not understood yet".to_owned()),
-                Some("global") => return Err("global rules are not understood yet".to_owned()),
-                Some("import") => return Err("modules are not understood yet".to_owned()),
-                Some("include") => return Err("other files are not included".to_owned()),
-                _ => return Err("expected a rule".to_owned()),
-            }
+    fn rule(&mut self) -> Read<Rule> {
+        let reason = match self.word().as_deref() {
+            Some("rule") => None,
+            Some("private") => Some("rules for other rules are not understood yet"),
+            Some("global") => Some("global rules are not understood yet"),
+            Some("import") => Some("modules are not understood yet"),
+            Some("include") => Some("other files are not included"),
+            _ => Some("expected a rule"),
+        };
+        if let Some(reason) = reason {
+            return Err(reason.to_owned());
         }
         let name = self.word().ok_or("the rule has no name")?;
         if self.take(":") {
@@ -181,7 +181,7 @@ impl Parser<'_> {
         if strings.is_empty() {
             return Err("a rule without strings is not understood, by ClamAV neither".to_owned());
         }
-        Ok(Some(Rule { name, strings, condition }))
+        Ok(Rule { name, strings, condition })
     }
 
     fn meta(&mut self) -> Read<()> {
