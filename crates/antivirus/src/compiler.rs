@@ -11,6 +11,7 @@ use crate::ruleset::body::Modifiers;
 use crate::ruleset::hash::{HashSignature, Order};
 use crate::ruleset::lines::lines;
 use crate::ruleset::logical::{Body, LogicalSignature, parse_body, parse_logical};
+use crate::ruleset::metadata::{self, Described, Metadata};
 use crate::ruleset::offset::Offset;
 use crate::ruleset::subsignature::{PerlSearch, Subsignature};
 use crate::ruleset::target::{Ranges, TARGETS};
@@ -107,6 +108,7 @@ struct Compiler {
     allowed: HashList,
     sections: HashList,
     imports: HashList,
+    described: Vec<(Described, u32)>,
 }
 
 /// What a line came to.
@@ -216,8 +218,19 @@ impl Compiler {
             }
             Kind::Hdb | Kind::Hsb | Kind::Imp => self.read_hash(kind, line, number, Order::HashFirst),
             Kind::Mdb | Kind::Msb => self.read_hash(kind, line, number, Order::SizeFirst),
+            Kind::Cdb => {
+                let Line::Signature(Metadata { name, described }) = metadata::parse(line)? else {
+                    return Ok(Outcome::OtherEngine);
+                };
+                if self.is_ignored(name, line) {
+                    return Ok(Outcome::Ignored);
+                }
+                let signature = self.add_signature(name, number, PLAIN)?;
+                self.described.push((described, signature));
+                Ok(Outcome::Loaded)
+            }
             // Rules are read as a whole.
-            Kind::Cdb | Kind::Yar => Err(Fault::new("files of this kind are not understood yet")),
+            Kind::Yar => Err(Fault::new("files of this kind are not understood yet")),
             Kind::Ndb => {
                 let Line::Signature(entry) = parse_body(line)? else { return Ok(Outcome::OtherEngine) };
                 if self.is_ignored(entry.name, line) {
@@ -409,6 +422,7 @@ impl Compiler {
             allowed: self.allowed,
             sections: self.sections,
             imports: self.imports,
+            described: self.described,
             wanted,
         };
         (database, self.report)

@@ -5,6 +5,7 @@ use crate::late::Late;
 use crate::layout::Needs;
 use crate::logical::Programs;
 use crate::ruleset::logical::MACRO_GROUPS;
+use crate::ruleset::metadata::Described;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Container, Ranges, TARGETS};
 use crate::scanner;
@@ -31,6 +32,8 @@ pub struct Database {
     pub(crate) sections: HashList,
     pub(crate) imports: HashList,
     pub(crate) wanted: Wanted,
+    /// Files that are found by what their container says of them, and the signature of each.
+    pub(crate) described: Vec<(Described, u32)>,
 }
 
 /// Where a signature stands, and what kind it is.

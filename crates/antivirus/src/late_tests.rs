@@ -124,6 +124,31 @@ fn sections_are_known_by_their_digests() {
     }
 }
 
+#[test]
+fn files_are_known_by_what_their_container_says() {
+    let cases = [
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:0:*:*:*", true),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:3:0:1:*:*", true),
+        ("Test.A:*:*:*:*:3-9:*:*:*:*", true),
+        ("Test.A:CL_TYPE_RAR:*:\\.exe$:*:*:0:*:*:*", false),
+        ("Test.A:*:*:\\.com$:*:*:0:*:*:*", false),
+        ("Test.A:*:*:*:*:4-9:*:*:*:*", false),
+        ("Test.A:*:*:*:*:*:*:2:*:*", false),
+    ];
+    for (line, want) in cases {
+        let (database, report) = compile(&[("t.cdb", line)]);
+        assert_eq!(report.failures, []);
+        let (mut scanner, mut hits) = (scanner(&database), Hits::default());
+        scanner.open(&part(0, None, FileType::Zip));
+        let mut inner = part(1, Some(0), FileType::Data);
+        inner.name = Some("a.exe".into());
+        scanner.open(&inner);
+        scanner.push(PartId(1), Buffer::FileData, b"abc", &mut hits);
+        scanner.finish(&mut hits);
+        assert_eq!(hits.0.len(), usize::from(want), "{line}");
+    }
+}
+
 #[derive(Default)]
 struct Told(Hits, Vec<Reason>);
 
