@@ -72,7 +72,7 @@ impl Database {
                 let window = if anchor.names_places() {
                     database.places.add(anchor, id);
                     // The byte before the start counts too: it may have to be an edge.
-                    Window { prefix_min: 0, prefix_width: 0, bytes: Vec::new(), case: pattern.case }
+                    Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
                     let Some((shape, window)) = plan.window(piece, pattern.case, anchor) else { continue };
                     windows.entry(shape).or_default().push((id, window.clone()));
@@ -83,7 +83,8 @@ impl Database {
                     prefix_width: window.prefix_width,
                     check: Check::new(&piece.head, &window),
                 });
-                let lookback = window.prefix_min + window.prefix_width + window.bytes.len() as u32 + 1;
+                let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
+                let lookback = lookback.max(anchor.lookback());
                 database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
                 database.segments.push(Segment {
                     pattern: number as u32,

@@ -95,6 +95,13 @@ impl Plan {
                 break;
             }
         }
+        if best.as_ref().is_some_and(Chosen::is_bad)
+            && let Some((block, stride, folding)) = group.short()
+        {
+            let shape = Shape { stride: stride as u32, block: block as u32, folding, until };
+            let other = self.choice.half_known(&piece.head, shape);
+            best = other.filter(|other| best.as_ref().is_some_and(|best| other.cost < best.cost)).or(best);
+        }
         let best = best?;
         self.choice.take(&best);
         Some((best.shape, best.window))
@@ -156,7 +163,7 @@ impl Group {
 /// Up to where windows of a pattern with this anchor are searched for.
 fn until(anchor: Anchor) -> u64 {
     match anchor {
-        Anchor::Anywhere | Anchor::Told(_) => u64::MAX,
+        Anchor::Anywhere | Anchor::Told(_) | Anchor::BeforeEnd { .. } => u64::MAX,
         Anchor::Within { last, .. } => {
             let end = last.saturating_add(u64::from(LOOKBACK_MAX));
             PROLOGUES.into_iter().find(|prologue| end <= *prologue).unwrap_or(u64::MAX)

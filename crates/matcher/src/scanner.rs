@@ -151,6 +151,11 @@ impl Scanner {
                 *last >= end
             });
         }
+        if more == More::Ended {
+            database
+                .places
+                .at_end(end, &mut |segment, start| found.at_place(database, segment, start, &view));
+        }
         for group in &database.groups {
             group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
         }
