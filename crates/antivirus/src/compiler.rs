@@ -1,18 +1,19 @@
 //! Database files → [`Database`]. Rule: a signature goes in whole or not at all, and what does not is reported.
 
-use crate::database::{Condition, Database, Group, InText, Logic, PLAIN, Signature, Use, reads_text};
+use crate::container::{is_container, unpack};
+use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
+use crate::group::{GroupBuilder, Prepared, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
+use crate::late::{Late, LateKind};
 use crate::logical::{Decide, ProgramsBuilder};
-use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile};
-use crate::ruleset::body::{Place, Variant, variants};
+use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile, why_unread};
+use crate::ruleset::hash::{HashSignature, Order};
 use crate::ruleset::lines::lines;
-use crate::ruleset::logical::{
-    Body, LogicalSignature, PROGRAM_TARGET, Ranges, TARGETS, parse_body, parse_logical,
-};
-use crate::ruleset::offset::Offset;
-use crate::ruleset::{Fault, Line, hash, ignore};
-use crate::text::is_normalised;
-use lockgate_matcher::{Anchor, Case, PatternId, PatternSet, Wildcard};
+use crate::ruleset::logical::{Body, LogicalSignature, parse_body, parse_logical};
+use crate::ruleset::subsignature::Subsignature;
+use crate::ruleset::target::{Ranges, TARGETS};
+use crate::ruleset::{Fault, Line, expression, hash, ignore};
+use lockgate_matcher::PatternId;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use std::sync::Arc;
 pub struct Sources {
     files: Vec<Source>,
     unknown: Vec<UnknownFile>,
+    broken: Vec<Failure>,
 }
 
 struct Source {
@@ -35,16 +37,29 @@ impl Sources {
         Self::default()
     }
 
-    /// Adds a file. The ending of its name decides how its bytes are read.
+    /// Adds a file. The ending of its name decides how its bytes are read; of a container, each file in it is added.
     pub fn add(&mut self, file_name: &str, bytes: &[u8]) {
         let name: Arc<str> = file_name.into();
-        match Kind::of_file(file_name) {
-            Some(kind) => self.files.push(Source { name, kind, bytes: bytes.to_vec() }),
-            None => {
-                let last = file_name.rsplit('/').next().unwrap_or_default();
-                let kind = last.rsplit_once('.').map_or("", |(_, ending)| ending).to_owned();
-                self.unknown.push(UnknownFile { file: name, kind });
+        if let Some(kind) = Kind::of_file(file_name) {
+            self.files.push(Source { name, kind, bytes: bytes.to_vec() });
+        } else if is_container(file_name) {
+            match unpack(bytes) {
+                Ok(inner) => inner.iter().for_each(|file| {
+                    let is_nested = is_container(&file.name);
+                    // What begins with a dot or has no ending says something about the container.
+                    if !is_nested && file.name.contains('.') {
+                        self.add(&format!("{file_name}/{}", file.name), &file.bytes);
+                    }
+                }),
+                Err(reason) => {
+                    self.broken.push(Failure { file: name, line: 0, column: None, reason: reason.to_owned() })
+                }
             }
+        } else {
+            let last = file_name.rsplit('/').next().unwrap_or_default();
+            let kind = last.rsplit_once('.').map_or("", |(_, ending)| ending).to_owned();
+            let reason = why_unread(&kind.to_ascii_lowercase());
+            self.unknown.push(UnknownFile { file: name, kind, reason });
         }
     }
 
@@ -52,6 +67,7 @@ impl Sources {
     pub fn compile(self) -> (Database, Report) {
         let mut compiler = Compiler::default();
         compiler.report.unknown = self.unknown;
+        compiler.report.failures = self.broken;
         let (lists, signatures): (Vec<Source>, Vec<Source>) =
             self.files.into_iter().partition(|source| matches!(source.kind, Kind::Ign | Kind::Ign2));
         for source in lists.iter().chain(&signatures) {
@@ -83,32 +99,8 @@ struct Compiler {
     known_conditions: HashMap<Condition, u32>,
     listed: HashList,
     allowed: HashList,
-}
-
-/// The patterns of one target, each kept once.
-#[derive(Default)]
-struct GroupBuilder {
-    patterns: PatternSet,
-    /// Those that normalised text can have, once more, and which of all of them each is.
-    in_text: (PatternSet, Vec<PatternId>),
-    known: HashMap<PatternKey, PatternId>,
-    uses: Vec<(PatternId, Use)>,
-    needs_layout: bool,
-}
-
-#[derive(PartialEq, Eq, Hash)]
-struct PatternKey {
-    hex: String,
-    case: Case,
-    first_and_last: Option<(u64, u64)>,
-}
-
-/// A pattern ready to be added.
-struct Prepared {
-    wildcard: Wildcard,
-    key: PatternKey,
-    condition: Option<Condition>,
-    lead_bytes: u8,
+    sections: HashList,
+    imports: HashList,
 }
 
 /// What a line came to.
@@ -148,26 +140,23 @@ impl Compiler {
         match kind {
             Kind::Ign | Kind::Ign2 => self.read_ignored(line),
             Kind::Fp | Kind::Sfp => {
-                let Line::Signature(entry) = hash::parse(line)? else { return Ok(Outcome::OtherEngine) };
+                let Line::Signature(entry) = hash::parse(line, Order::HashFirst)? else {
+                    return Ok(Outcome::OtherEngine);
+                };
                 self.allowed.add(entry.digest, entry.size, 0);
                 Ok(Outcome::Loaded)
             }
-            Kind::Hdb | Kind::Hsb => {
-                let Line::Signature(entry) = hash::parse(line)? else { return Ok(Outcome::OtherEngine) };
-                if self.is_ignored(entry.name, line) {
-                    return Ok(Outcome::Ignored);
-                }
-                let signature = self.add_signature(entry.name, number, PLAIN)?;
-                self.listed.add(entry.digest, entry.size, signature);
-                Ok(Outcome::Loaded)
-            }
+            Kind::Hdb | Kind::Hsb | Kind::Imp => self.read_hash(kind, line, number, Order::HashFirst),
+            Kind::Mdb | Kind::Msb => self.read_hash(kind, line, number, Order::SizeFirst),
+            Kind::Cdb | Kind::Yar => Err(Fault::new("files of this kind are not understood yet")),
             Kind::Ndb => {
                 let Line::Signature(entry) = parse_body(line)? else { return Ok(Outcome::OtherEngine) };
                 if self.is_ignored(entry.name, line) {
                     return Ok(Outcome::Ignored);
                 }
                 let uses = self.add_body(&entry.body, 0, entry.target)?;
-                let signature = self.add_signature(entry.name, number, PLAIN)?;
+                let logic = entry.group.map_or(PLAIN, |group| FIRST_MACRO + u32::from(group));
+                let signature = self.add_signature(entry.name, number, logic)?;
                 self.add_uses(entry.target, signature, uses);
                 Ok(Outcome::Loaded)
             }
@@ -180,6 +169,22 @@ impl Compiler {
                 Ok(Outcome::Loaded)
             }
         }
+    }
+
+    fn read_hash(&mut self, kind: Kind, line: &str, number: u32, order: Order) -> Result<Outcome, Fault> {
+        let Line::Signature(entry) = hash::parse(line, order)? else { return Ok(Outcome::OtherEngine) };
+        let HashSignature { digest, size, name } = entry;
+        if self.is_ignored(name, line) {
+            return Ok(Outcome::Ignored);
+        }
+        let signature = self.add_signature(name, number, PLAIN)?;
+        match kind {
+            Kind::Mdb | Kind::Msb => &mut self.sections,
+            Kind::Imp => &mut self.imports,
+            _ => &mut self.listed,
+        }
+        .add(digest, size, signature);
+        Ok(Outcome::Loaded)
     }
 
     fn read_ignored(&mut self, line: &str) -> Result<Outcome, Fault> {
@@ -218,19 +223,37 @@ impl Compiler {
     fn add_logical(&mut self, entry: LogicalSignature<'_>, line: u32) -> Result<(), Fault> {
         let LogicalSignature { name, about, expression, subsignatures } = entry;
         let mut uses = Vec::with_capacity(subsignatures.len());
-        for (body, id) in subsignatures.iter().zip(0..) {
-            uses.append(&mut self.add_body(body, id, about.target)?);
+        let mut late = Vec::new();
+        for (subsignature, id) in subsignatures.into_iter().zip(0..) {
+            let (trigger, kind) = match subsignature {
+                Subsignature::Body(body) => {
+                    uses.append(&mut self.add_body(&body, id, about.target)?);
+                    continue;
+                }
+                Subsignature::Perl(trigger, search) => (trigger, LateKind::Perl(search)),
+                Subsignature::Compare(comparison) => {
+                    (expression::just(comparison.of), LateKind::Compare(comparison))
+                }
+                Subsignature::Macro(group) => (expression::just(group.of), LateKind::Macro(group)),
+            };
+            late.push(Late { id, trigger: self.programs.add(trigger), kind });
         }
         let logic = self.logics.len() as u32;
         let signature = self.add_signature(name, line, logic)?;
         let program = self.programs.add(expression);
-        let needs_layout = about.ranges.entry.is_some() || about.ranges.sections.is_some();
+        let triggers = late.iter().map(|late| self.programs.count_max(late.trigger));
+        let count_max = triggers.fold(self.programs.count_max(program), u32::max);
+        let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some();
         let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
-        self.logics.push(Logic { program, container: about.container, ranges });
+        let places = late.iter().fold(0, |places, late| places | late.places());
+        let (needs_whole, late) = (!late.is_empty(), late.into());
+        let container = about.container.map(Box::new);
+        self.logics.push(Logic { program, count_max, container, ranges, late, places });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {
-            group.needs_layout |= needs_layout;
+            group.needs.places |= needs_places;
+            group.needs_whole |= needs_whole;
         }
         Ok(())
     }
@@ -254,7 +277,11 @@ impl Compiler {
         let Some(Some(group)) = self.groups.get_mut(usize::from(target)) else { return };
         for (pattern, usage) in uses {
             let condition = (usage.condition as usize).checked_sub(1).and_then(|at| self.conditions.get(at));
-            group.needs_layout |= needs_layout(condition.and_then(|condition| condition.offset));
+            if let Some(offset) = condition.and_then(|condition| condition.offset) {
+                let needs = needs_of(offset);
+                group.needs.places |= needs.places;
+                group.needs.version |= needs.version;
+            }
             group.uses.push((pattern, Use { signature, ..usage }));
         }
     }
@@ -269,15 +296,21 @@ impl Compiler {
     }
 
     fn finish(mut self) -> (Database, Report) {
-        self.listed.sort();
-        self.allowed.sort();
+        for list in [&mut self.listed, &mut self.allowed, &mut self.sections, &mut self.imports] {
+            list.sort();
+        }
+        self.sections.note_sizes();
         let programs = self.programs.finish();
         let mut vacuous: [Vec<u32>; TARGETS] = Default::default();
         for (target, signature) in self.vacuous {
             let logic =
                 self.signatures.get(signature as usize).and_then(|s| self.logics.get(s.logic as usize));
-            let Some(program) = logic.map(|logic| programs.get(logic.program)) else { continue };
-            if program.decide == Decide::AtEnd && programs.holds(program, 0, &|_| 0) {
+            let Some(logic) = logic else { continue };
+            let holds = |program| {
+                let program = programs.get(program);
+                program.decide == Decide::AtEnd && programs.holds(program, 0, &|_| 0)
+            };
+            if holds(logic.program) || logic.late.iter().any(|late| holds(late.trigger)) {
                 vacuous[usize::from(target)].push(signature);
             }
         }
@@ -305,100 +338,10 @@ impl Compiler {
             conditions: self.conditions,
             listed: self.listed,
             allowed: self.allowed,
+            sections: self.sections,
+            imports: self.imports,
             wanted,
         };
         (database, self.report)
     }
-}
-
-impl GroupBuilder {
-    fn pattern(&mut self, wildcard: &Wildcard, key: PatternKey, target: u8) -> Result<PatternId, String> {
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
-        }
-        let anchor = match key.first_and_last {
-            Some((first, last)) => Anchor::Within { first, last },
-            None => Anchor::Anywhere,
-        };
-        let pattern = self.patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
-        if reads_text(target) && wildcard.can_consist_of(key.case, &is_normalised) {
-            let (patterns, originals) = &mut self.in_text;
-            patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
-            originals.push(pattern);
-        }
-        self.known.insert(key, pattern);
-        Ok(pattern)
-    }
-
-    fn finish(mut self, vacuous: Vec<u32>) -> Result<Group, String> {
-        let patterns = self.patterns.compile().map_err(|error| error.to_string())?;
-        let in_text = match self.in_text {
-            (_, originals) if originals.is_empty() => None,
-            (patterns, originals) => {
-                let patterns = patterns.compile().map_err(|error| error.to_string())?;
-                Some(InText { patterns, originals })
-            }
-        };
-        self.uses.sort_by_key(|(pattern, _)| pattern.0);
-        let count = self.known.len() as u32;
-        let first_use = |pattern: u32| self.uses.partition_point(|(of, _)| of.0 < pattern) as u32;
-        let first_uses = (0..=count).map(first_use).collect();
-        let uses = self.uses.into_iter().map(|(_, usage)| usage).collect();
-        Ok(Group { patterns, in_text, first_uses, uses, vacuous, needs_layout: self.needs_layout })
-    }
-}
-
-fn needs_layout(offset: Option<Offset>) -> bool {
-    matches!(offset, Some(Offset::Entry { .. } | Offset::Section { .. } | Offset::WithinSection { .. }))
-}
-
-/// The patterns of one body, all of them read before any is added.
-fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Fault> {
-    let here = |fault: Fault| fault.moved(body.column);
-    if needs_layout(Some(body.offset)) && target != PROGRAM_TARGET {
-        let reason =
-            "an offset from the entry point or a section is understood for target 1 (PE) only so far";
-        return Err(Fault { column: Some(body.column + 1), reason: reason.to_owned() });
-    }
-    let mut prepared = Vec::new();
-    for variant in variants(body.hex, body.modifiers).map_err(here)? {
-        let wildcard = Wildcard::parse(&variant.hex)
-            .map_err(|error| Fault::at(error.column, format!("{}; {}", error.what, error.remedy)))
-            // A variant that was spelled out has other columns than the text.
-            .map_err(|fault| if variant.hex == body.hex { here(fault) } else { at_start(body, fault) })?;
-        let Some((first_and_last, condition)) = place(body.offset, &variant) else { continue };
-        let Variant { hex, lead_bytes, .. } = variant;
-        let key = PatternKey { hex, case: body.modifiers.case, first_and_last };
-        prepared.push(Prepared { wildcard, key, condition, lead_bytes });
-    }
-    Ok(prepared)
-}
-
-fn at_start(body: &Body<'_>, fault: Fault) -> Fault {
-    Fault { column: Some(body.column + 1), reason: fault.reason }
-}
-
-/// Where the matcher is to look for a variant, and what is left to check. `None` where it can match nowhere.
-#[expect(clippy::type_complexity, reason = "used once, just above")]
-fn place(offset: Offset, variant: &Variant) -> Option<(Option<(u64, u64)>, Option<Condition>)> {
-    let Place { at_start, at_end } = variant.place;
-    let mut window = at_start.map(|slack| (0, u64::from(slack)));
-    let mut left_over = None;
-    match offset {
-        Offset::Anywhere => {}
-        Offset::Start { first, shift } => {
-            let lead = u64::from(variant.lead_bytes);
-            let last = first.saturating_add(shift).checked_sub(lead)?;
-            let first = first.saturating_sub(lead);
-            let (least, most) = window.unwrap_or((0, u64::MAX));
-            window = Some((first.max(least), last.min(most)));
-        }
-        _ => left_over = Some(offset),
-    }
-    if window.is_some_and(|(first, last)| first > last) {
-        return None;
-    }
-    let condition = Condition { offset: left_over, end_slack: at_end };
-    let is_needed = left_over.is_some() || at_end.is_some();
-    Some((window, is_needed.then_some(condition)))
 }

@@ -1,9 +1,12 @@
 //! Compiled signatures: [`Database`]. Rule: immutable and compact; text is made only for what is found.
 
 use crate::hashes::{HashList, Wanted};
+use crate::late::Late;
+use crate::layout::Needs;
 use crate::logical::Programs;
-use crate::ruleset::logical::{Container, Ranges, TARGETS};
+use crate::ruleset::logical::MACRO_GROUPS;
 use crate::ruleset::offset::Offset;
+use crate::ruleset::target::{Container, Ranges, TARGETS};
 use crate::scanner;
 use lockgate_matcher as matcher;
 use lockgate_model::{Buffer, BufferSet, Class, Engine, FileType, Flow, FlowState, Hit, PartId};
@@ -24,6 +27,9 @@ pub struct Database {
     pub(crate) listed: HashList,
     /// Files that are in order whatever is found in them.
     pub(crate) allowed: HashList,
+    /// Programs that are found by the digest of a section, or of their import table.
+    pub(crate) sections: HashList,
+    pub(crate) imports: HashList,
     pub(crate) wanted: Wanted,
 }
 
@@ -33,19 +39,28 @@ pub(crate) struct Signature {
     pub name_bytes: u16,
     pub file: u16,
     pub line: u32,
-    /// An index into [`Database::logics`], or [`PLAIN`].
+    /// An index into [`Database::logics`], or [`PLAIN`], or a group of macros.
     pub logic: u32,
 }
 
 /// The mark of a signature that is found as soon as it matches.
 pub(crate) const PLAIN: u32 = u32::MAX;
 
+/// From here on up to [`PLAIN`] the mark is that of a group of macros.
+pub(crate) const FIRST_MACRO: u32 = PLAIN - MACRO_GROUPS as u32;
+
 /// What a logical signature asks besides its matches.
 pub(crate) struct Logic {
     pub program: u32,
-    pub container: Option<Container>,
-    /// Few signatures ask for any.
+    /// Counting a subsignature's matches beyond this changes nothing; 0: whether there is one is all that matters.
+    pub count_max: u32,
+    /// Few signatures ask for these.
+    pub container: Option<Box<Container>>,
     pub ranges: Option<Box<Ranges>>,
+    /// The subsignatures that the end decides, in their order.
+    pub late: Box<[Late]>,
+    /// The subsignatures whose places are remembered for them, a bit for each.
+    pub places: u64,
 }
 
 /// What a match must meet besides what the matcher looks at.
@@ -67,8 +82,10 @@ pub(crate) struct Group {
     pub uses: Vec<Use>,
     /// Logical signatures that hold if nothing matches at all.
     pub vacuous: Vec<u32>,
-    /// Whether some offset is relative to a program's entry point or sections.
-    pub needs_layout: bool,
+    /// What some offset needs of a program.
+    pub needs: Needs,
+    /// Whether some signature looks at the whole of a part when it has ended.
+    pub needs_whole: bool,
 }
 
 /// Patterns that normalised text can have.
@@ -128,6 +145,8 @@ impl Database {
             + self.logics.len() * size_of::<Logic>()
             + self.listed.heap_bytes()
             + self.allowed.heap_bytes()
+            + self.sections.heap_bytes()
+            + self.imports.heap_bytes()
     }
 
     /// Which matching strategies were chosen, by target.

@@ -1,12 +1,14 @@
 //! What has matched in one part so far, and what follows from it. Rule: memory is taken for matches only, and bounded
 //! by the bytes seen.
 
-use crate::database::{Condition, Database, PLAIN, Use};
+use crate::database::{Condition, Database, FIRST_MACRO, Logic, PLAIN, Use};
+use crate::held::Whole;
+use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, compare, follows, search};
 use crate::layout::Layout;
 use crate::logical::Decide;
-use crate::ruleset::logical::{Container, Ranges};
 use crate::ruleset::offset::Offset;
-use lockgate_model::{Class, FileType, Hit, PartId};
+use crate::ruleset::target::{Around, Ranges};
+use lockgate_model::{Class, Hit, PartId, Reason};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::RangeInclusive;
@@ -72,9 +74,18 @@ pub(crate) struct Found {
 /// What is known of the part as a whole.
 pub(crate) struct About {
     pub part: PartId,
-    /// The type of the part that it was found in; `None` for the root.
-    pub parent: Option<FileType>,
+    /// The parts that it was found in, the nearest last; none for the root.
+    pub around: Box<[Around]>,
     pub layout: Layout,
+}
+
+/// What late subsignatures need.
+#[derive(Default)]
+struct LateState {
+    /// Where those have matched that others follow from.
+    places: HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>,
+    /// Steps that expressions have taken.
+    steps: u64,
 }
 
 /// The state of one part.
@@ -83,13 +94,18 @@ pub(crate) struct Findings {
     matched: HashMap<u64, u64, BuildHasherDefault<Fold>>,
     /// How often each subsignature has matched, where that matters.
     counts: HashMap<u64, u32, BuildHasherDefault<Fold>>,
+    /// Most parts need none of it.
+    late: Option<Box<LateState>>,
     candidates: Vec<Candidate>,
     prune_at: usize,
+
     reported: Vec<u32>,
     viruses: usize,
     others: usize,
     /// What has been found and not yet been told.
     pub out: Vec<Hit>,
+    /// Why some signature could not be decided.
+    pub undecided: Option<Reason>,
 }
 
 impl Findings {
@@ -104,6 +120,11 @@ impl Findings {
             Met::No => {}
             Met::NotYet => self.candidates.push(candidate),
         }
+    }
+
+    /// Whether some match waits for something.
+    pub fn waits(&self) -> bool {
+        !self.candidates.is_empty()
     }
 
     /// Lets go of candidates that bytes seen since have ruled out. `length` is how many bytes a lane has read.
@@ -128,8 +149,10 @@ impl Findings {
     }
 
     /// A lane has ended after so many bytes.
-    pub fn lane_ended(&mut self, database: &Database, about: &About, lane: LaneId, group: u8, length: u64) {
+    pub fn lane_ended(&mut self, database: &Database, about: &About, ended: LaneEnded<'_>) {
+        let LaneEnded { lane, group, length, whole } = ended;
         self.decide_candidates(database, about, &|of| (of == lane).then_some(length));
+        let ended = Ended { whole, layout: &about.layout, length };
         let mut keys: Vec<(Key, u64)> = self
             .matched
             .iter()
@@ -138,14 +161,14 @@ impl Findings {
             .collect();
         keys.sort_unstable();
         for (key, matched) in keys {
-            if self.holds_at_end(database, about, key, matched, length) {
+            if self.holds_at_end(database, about, key, matched, &ended) {
                 self.report(database, about, key.signature(), None);
             }
         }
         let vacuous = database.groups.get(usize::from(group)).and_then(Option::as_ref);
         for signature in vacuous.map_or(&[][..], |group| &group.vacuous) {
             let key = Key::new(lane, *signature);
-            if !self.matched.contains_key(&key.0) && self.holds_at_end(database, about, key, 0, length) {
+            if !self.matched.contains_key(&key.0) && self.holds_at_end(database, about, key, 0, &ended) {
                 self.report(database, about, *signature, None);
             }
         }
@@ -195,25 +218,31 @@ impl Findings {
         if logic_index == PLAIN {
             return self.report(database, about, usage.signature, offset);
         }
+        if logic_index >= FIRST_MACRO {
+            return self.remember(macro_key(lane, (logic_index - FIRST_MACRO) as u8), start);
+        }
         let Some(logic) = database.logics.get(logic_index as usize) else { return };
-        if logic.container.is_some_and(|container| !is_in(container, about.parent)) {
+        if logic.container.as_ref().is_some_and(|container| !container.holds(&about.around)) {
             return;
         }
         let program = database.programs.get(logic.program);
         let key = Key::new(lane, usage.signature);
+        if logic.places >> usage.subsignature & 1 != 0 {
+            self.remember(key.subsignature(usage.subsignature), start);
+        }
         let matched = self.matched.entry(key.0).or_insert(0);
         let bit = 1_u64 << usage.subsignature;
         let is_new = *matched & bit == 0;
         *matched |= bit;
         let matched = *matched;
-        if program.count_max > 0 {
-            if !self.count(key.subsignature(usage.subsignature), program.count_max) {
+        if logic.count_max > 0 {
+            if !self.count(key.subsignature(usage.subsignature), logic.count_max) {
                 return;
             }
         } else if !is_new {
             return;
         }
-        if program.decide == Decide::AtOnce && logic.ranges.is_none() {
+        if program.decide == Decide::AtOnce && logic.ranges.is_none() && logic.late.is_empty() {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
                 self.report(database, about, usage.signature, offset);
@@ -234,14 +263,88 @@ impl Findings {
         self.counts.get(&key.subsignature(id)).copied().unwrap_or(1)
     }
 
-    fn holds_at_end(&self, database: &Database, about: &About, key: Key, matched: u64, length: u64) -> bool {
+    /// Remembers a place; of many, the first and always the last.
+    fn remember(&mut self, key: u64, start: u64) {
+        let places = self.late.get_or_insert_default().places.entry(key).or_default();
+        if places.len() == PLACES_MAX {
+            places.pop();
+        }
+        places.push(start);
+    }
+
+    fn holds_at_end(
+        &mut self,
+        database: &Database,
+        about: &About,
+        key: Key,
+        mut matched: u64,
+        ended: &Ended<'_>,
+    ) -> bool {
         let logic = database.signatures.get(key.signature() as usize).map_or(PLAIN, |s| s.logic);
         let Some(logic) = database.logics.get(logic as usize) else { return false };
         let program = database.programs.get(logic.program);
-        let fits = logic.ranges.as_ref().is_none_or(|ranges| is_within(ranges, about, length))
-            && logic.container.is_none_or(|container| is_in(container, about.parent));
-        fits && database.programs.holds(program, matched, &|id| self.matches(key, id))
+        let fits = logic.ranges.as_ref().is_none_or(|ranges| is_within(ranges, about, ended.length))
+            && logic.container.as_ref().is_none_or(|container| container.holds(&about.around));
+        if !fits {
+            return false;
+        }
+        for late in &logic.late {
+            let trigger = database.programs.get(late.trigger);
+            if !database.programs.holds(trigger, matched, &|id| self.matches(key, id)) {
+                continue;
+            }
+            match self.look(logic, late, key, ended) {
+                Ok(0) => {}
+                Ok(count) => {
+                    matched |= 1 << late.id;
+                    if logic.count_max > 0 {
+                        self.counts.insert(key.subsignature(late.id), count);
+                    }
+                }
+                Err(reason) => {
+                    self.undecided.get_or_insert(reason);
+                }
+            }
+        }
+        database.programs.holds(program, matched, &|id| self.matches(key, id))
     }
+
+    /// How often a late subsignature matches.
+    fn look(&mut self, logic: &Logic, late: &Late, key: Key, ended: &Ended<'_>) -> Result<u32, Reason> {
+        let state = self.late.get_or_insert_default();
+        let LateState { places, steps } = &mut **state;
+        let places = |of| places.get(&of).map_or(&[][..], Vec::as_slice);
+        match &late.kind {
+            LateKind::Perl(perl) => {
+                let mut left = STEPS_MAX - (*steps).min(STEPS_MAX);
+                let found = search(perl, ended, logic.count_max.max(1), &mut left);
+                *steps = STEPS_MAX - left;
+                found
+            }
+            LateKind::Compare(comparison) => match places(key.subsignature(comparison.of)).last() {
+                Some(last) => compare(comparison, ended, *last).map(u32::from),
+                None => Ok(0),
+            },
+            LateKind::Macro(group) => {
+                let members = places(macro_key(key.lane(), group.group));
+                Ok(u32::from(follows(*group, places(key.subsignature(group.of)), members)))
+            }
+        }
+    }
+}
+
+/// A lane at its end.
+pub(crate) struct LaneEnded<'a> {
+    pub lane: LaneId,
+    pub group: u8,
+    pub length: u64,
+    /// What it has read.
+    pub whole: Whole<'a>,
+}
+
+/// Where the places of a group of macros are kept.
+fn macro_key(lane: LaneId, group: u8) -> u64 {
+    Key::new(lane, PLAIN).subsignature(group)
 }
 
 /// Lanes from this number on read normalised text.
@@ -263,10 +366,7 @@ fn meets(condition: &Condition, candidate: &Candidate, about: &About, length: Op
         (Some(Offset::End { distance, shift }), Some(length)) => met(length
             .checked_sub(distance)
             .is_some_and(|first| (first..=first.saturating_add(shift)).contains(&candidate.start))),
-        (Some(_), _) if about.layout.is_open() => Met::NotYet,
-        (Some(offset), _) => {
-            met(about.layout.place(offset).is_some_and(|place| place.contains(&candidate.start)))
-        }
+        (Some(offset), _) => about.layout.admits(offset, candidate.start).map_or(Met::NotYet, met),
     };
     match (at_end, at_offset) {
         (Met::No, _) | (_, Met::No) => Met::No,
@@ -296,15 +396,8 @@ fn is_within(ranges: &Ranges, about: &About, length: u64) -> bool {
         range.as_ref().is_none_or(|range| value.is_some_and(|value| range.contains(&value)))
     };
     contains(&ranges.size, Some(length))
-        && contains(&ranges.entry, about.layout.entry())
-        && contains(&ranges.sections, about.layout.sections())
-}
-
-fn is_in(container: Container, parent: Option<FileType>) -> bool {
-    match container {
-        Container::Nothing => parent.is_none(),
-        Container::In(file_type) => parent == Some(file_type),
-    }
+        && contains(&ranges.entry, about.layout.program().and_then(|program| program.entry))
+        && contains(&ranges.sections, about.layout.program().map(|program| program.sections.len() as u64))
 }
 
 /// A hash for numbers that are spread well enough already.

@@ -14,6 +14,8 @@ struct Table<const N: usize> {
     entries: Vec<Entry<N>>,
     /// The largest file that is listed; `None` if there is none at all.
     longest: Option<u64>,
+    /// All sizes that are listed, sorted, where they are asked for.
+    sizes: Vec<u64>,
 }
 
 struct Entry<const N: usize> {
@@ -24,7 +26,7 @@ struct Entry<const N: usize> {
 
 impl<const N: usize> Default for Table<N> {
     fn default() -> Self {
-        Self { entries: Vec::new(), longest: None }
+        Self { entries: Vec::new(), longest: None, sizes: Vec::new() }
     }
 }
 
@@ -38,6 +40,19 @@ impl<const N: usize> Table<N> {
     fn sort(&mut self) {
         self.entries.sort_unstable_by_key(|entry| (entry.digest, entry.signature));
         self.entries.shrink_to_fit();
+    }
+
+    fn note_sizes(&mut self) {
+        self.sizes = self.entries.iter().map(|entry| entry.size).collect();
+        self.sizes.sort_unstable();
+        self.sizes.dedup();
+        self.sizes.shrink_to_fit();
+    }
+
+    /// So many bytes, if some entry is for them.
+    fn asks_for(&self, bytes: u64) -> Option<u64> {
+        let has = |size| self.sizes.binary_search(&size).is_ok();
+        (has(bytes) || has(ANY_SIZE)).then_some(bytes)
     }
 
     fn find(&self, digest: &[u8; N], length: u64, found: &mut dyn FnMut(u32)) {
@@ -71,6 +86,31 @@ impl HashList {
         self.md5.sort();
         self.sha1.sort();
         self.sha256.sort();
+    }
+
+    /// To be called where [`Self::wanted_for`] is.
+    pub fn note_sizes(&mut self) {
+        self.md5.note_sizes();
+        self.sha1.note_sizes();
+        self.sha256.note_sizes();
+    }
+
+    /// Which digests of so many bytes some entry could be.
+    pub fn wanted_for(&self, bytes: u64) -> Wanted {
+        Wanted {
+            md5: self.md5.asks_for(bytes),
+            sha1: self.sha1.asks_for(bytes),
+            sha256: self.sha256.asks_for(bytes),
+        }
+    }
+
+    /// Which digests some entry could be.
+    pub fn wanted(&self) -> Wanted {
+        Wanted::of(&[self])
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.longest().is_none()
     }
 
     /// The largest file that is listed; `None` if the list is empty.
@@ -145,6 +185,13 @@ impl Hashing {
         hashing.is_active().then(|| Box::new(hashing))
     }
 
+    /// The digests of bytes that are there in whole.
+    pub fn of(wanted: Wanted, bytes: &[u8]) -> Digests {
+        let mut hashing = Self::start(wanted);
+        let is_active = hashing.as_mut().is_some_and(|hashing| hashing.push(bytes, bytes.len() as u64));
+        hashing.filter(|_| is_active).map(|hashing| hashing.finish()).unwrap_or_default()
+    }
+
     /// Takes the next bytes; with them the file has so many. Says whether it is worth going on.
     pub fn push(&mut self, chunk: &[u8], length: u64) -> bool {
         fn feed<D: Digest>(hasher: &mut Option<D>, longest: Option<u64>, chunk: &[u8], length: u64) {
@@ -161,11 +208,16 @@ impl Hashing {
         self.is_active()
     }
 
-    pub fn finish(self) -> Digests {
+    pub fn finish(mut self) -> Digests {
+        self.finish_by_ref()
+    }
+
+    /// The digests; none a second time.
+    pub fn finish_by_ref(&mut self) -> Digests {
         Digests {
-            md5: self.md5.map(|hasher| hasher.finalize().into()),
-            sha1: self.sha1.map(|hasher| hasher.finalize().into()),
-            sha256: self.sha256.map(|hasher| hasher.finalize().into()),
+            md5: self.md5.take().map(|hasher| hasher.finalize().into()),
+            sha1: self.sha1.take().map(|hasher| hasher.finalize().into()),
+            sha256: self.sha256.take().map(|hasher| hasher.finalize().into()),
         }
     }
 

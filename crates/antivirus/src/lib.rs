@@ -15,19 +15,26 @@
 //! gives text (lower case, white space folded), by the signatures of target 7 or 3 and those for any target.
 
 mod compiler;
+mod container;
 mod database;
 mod findings;
+mod group;
 mod hashes;
+mod held;
+mod late;
 mod layout;
 mod logical;
+mod perl;
+mod programs;
 mod report;
 mod ruleset;
 mod scanner;
+mod sections;
 mod text;
 
 pub use compiler::Sources;
 pub use database::Database;
-pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile};
+pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile, is_database};
 
 #[cfg(test)]
 mod tests;

@@ -90,6 +90,10 @@ impl ProgramsBuilder {
         index
     }
 
+    pub fn count_max(&self, program: u32) -> u32 {
+        self.programs.programs.get(program as usize).map_or(0, |program| program.count_max)
+    }
+
     pub fn finish(mut self) -> Programs {
         self.programs.ops.shrink_to_fit();
         self.programs.programs.shrink_to_fit();

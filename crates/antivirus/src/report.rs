@@ -1,5 +1,6 @@
 //! What became of the database files: [`Report`]. Rule: nothing is left out in silence.
 
+use crate::container::is_container;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +12,20 @@ pub enum Kind {
     Hdb,
     /// SHA1 and SHA256 of whole files.
     Hsb,
+    /// MD5 of a Windows program's sections.
+    Mdb,
+    /// SHA1 and SHA256 of a Windows program's sections.
+    Msb,
+    /// Digests of a Windows program's import table.
+    Imp,
     /// Body signatures.
     Ndb,
     /// Logical signatures.
     Ldb,
+    /// What a container says of a file in it.
+    Cdb,
+    /// YARA rules.
+    Yar,
     /// MD5 of files that are in order.
     Fp,
     /// SHA1 and SHA256 of files that are in order.
@@ -27,16 +38,34 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::Hdb, Self::Hsb, Self::Ndb, Self::Ldb, Self::Fp, Self::Sfp, Self::Ign, Self::Ign2];
+    pub const ALL: [Self; 13] = [
+        Self::Hdb,
+        Self::Hsb,
+        Self::Mdb,
+        Self::Msb,
+        Self::Imp,
+        Self::Ndb,
+        Self::Ldb,
+        Self::Cdb,
+        Self::Yar,
+        Self::Fp,
+        Self::Sfp,
+        Self::Ign,
+        Self::Ign2,
+    ];
 
     /// The ending of a file's name, without the dot.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hdb => "hdb",
             Self::Hsb => "hsb",
+            Self::Mdb => "mdb",
+            Self::Msb => "msb",
+            Self::Imp => "imp",
             Self::Ndb => "ndb",
             Self::Ldb => "ldb",
+            Self::Cdb => "cdb",
+            Self::Yar => "yar",
             Self::Fp => "fp",
             Self::Sfp => "sfp",
             Self::Ign => "ign",
@@ -44,10 +73,40 @@ impl Kind {
         }
     }
 
-    /// The kind that a file's name ends in.
+    /// The kind that a file's name ends in. Signatures of unwanted programs stand in files of their own (`.hdu`, `.ndu` …)
+    /// and are written like others.
     pub fn of_file(file_name: &str) -> Option<Self> {
         let (_, ending) = file_name.rsplit_once('.')?;
-        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(ending))
+        let ending = ending.to_ascii_lowercase();
+        match ending.as_str() {
+            "hdu" => Some(Self::Hdb),
+            "hsu" => Some(Self::Hsb),
+            "mdu" => Some(Self::Mdb),
+            "msu" => Some(Self::Msb),
+            "ndu" => Some(Self::Ndb),
+            "ldu" => Some(Self::Ldb),
+            "yara" => Some(Self::Yar),
+            ending => Self::ALL.into_iter().find(|kind| kind.name() == ending),
+        }
+    }
+}
+
+/// Whether the bytes of a file of that name are read: it is of a known [`Kind`], or a container of such files.
+pub fn is_database(file_name: &str) -> bool {
+    Kind::of_file(file_name).is_some() || is_container(file_name)
+}
+
+/// Why a file of that kind is not read.
+pub(crate) fn why_unread(ending: &str) -> &'static str {
+    match ending {
+        "cbc" => "programs for ClamAV's own machine are not run",
+        "ftm" => "types of files are recognised by the gateway itself",
+        "info" | "cfg" => "it describes other files, or sets up ClamAV",
+        "pdb" | "gdb" | "wdb" => "links that hide where they lead are not judged",
+        "idb" => "icons are not compared",
+        "crb" | "cat" => "signatures of programs are not verified",
+        "pwdb" => "encrypted archives are not opened",
+        _ => "it is of no kind that is known",
     }
 }
 
@@ -87,13 +146,15 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A file of a kind that is not understood yet.
+/// A file of a kind that is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFile {
     /// The file's name as it was given.
     pub file: Arc<str>,
     /// Its ending without the dot; empty if it has none.
     pub kind: String,
+    /// Why it is not read.
+    pub reason: &'static str,
 }
 
 /// What became of all files.
@@ -132,7 +193,9 @@ mod tests {
             assert_eq!(Kind::of_file(&format!("/a.b/daily.{}", kind.name())), Some(kind));
         }
         assert_eq!(Kind::of_file("MAIN.NDB"), Some(Kind::Ndb));
-        for name in ["daily.cvd", "a.yar", "ndb", "a.ndb/README", ""] {
+        assert_eq!(Kind::of_file("daily.hdu"), Some(Kind::Hdb));
+        assert!(is_database("daily.CLD") && is_database("a.ldu") && !is_database("a.cbc"));
+        for name in ["daily.cvd", "a.cbc", "ndb", "a.ndb/README", ""] {
             assert_eq!(Kind::of_file(name), None, "{name}");
         }
     }

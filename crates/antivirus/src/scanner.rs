@@ -1,14 +1,17 @@
 //! Chunks → findings, for one transaction. Rule: each byte is read once by each lane; what is found is told as soon as
 //! it is decided, unless a list of allowed files might still clear it.
 
-use crate::database::{Database, Reading, targets_of};
-use crate::findings::{About, FIRST_NORMALISED_LANE, Findings, Found, HITS_MAX, LaneId};
+use crate::database::{Database, Group, Reading, targets_of};
+use crate::findings::{About, FIRST_NORMALISED_LANE, Findings, Found, HITS_MAX, LaneEnded, LaneId};
 use crate::hashes::Hashing;
-use crate::layout::Layout;
+use crate::held::{Held, Whole};
+use crate::layout::{Layout, Needs};
+use crate::programs::Programs;
+use crate::ruleset::target::{Around, Office};
 use crate::text::Normaliser;
 use lockgate_matcher as matcher;
 use lockgate_model::{
-    Buffer, Class, FileType, FlowState, Hit, Part, PartId, Scanner, Sink, Transaction, Want,
+    Buffer, Class, FileType, FlowState, Hit, Part, PartId, Pool, Reason, Scanner, Sink, Transaction, Want,
 };
 use std::sync::Arc;
 
@@ -25,7 +28,7 @@ impl Connection {
 
 impl FlowState for Connection {
     fn open(&mut self, _about: &Transaction) -> Box<dyn Scanner> {
-        Box::new(Transmission { database: Arc::clone(&self.database), parts: Vec::new() })
+        Box::new(Transmission { database: Arc::clone(&self.database), parts: Vec::new(), pool: None })
     }
 }
 
@@ -33,7 +36,12 @@ impl FlowState for Connection {
 struct Transmission {
     database: Arc<Database>,
     parts: Vec<OpenPart>,
+    /// What is held is drawn from here.
+    pool: Option<Arc<Pool>>,
 }
+
+/// What a scanner may hold to which no pool was given.
+const POOL_BYTES: u64 = 64 << 20;
 
 /// One open part.
 struct OpenPart {
@@ -42,11 +50,17 @@ struct OpenPart {
     detected: FileType,
     lanes: Vec<Lane>,
     normaliser: Normaliser,
+    /// What of an Office document it is, as far as the names of its entries say.
+    office: Option<Office>,
+    /// The part as it is, and its text, where something looks at the whole of it.
+    held: Option<Box<Held>>,
+    held_text: Option<Box<Held>>,
     hashing: Option<Box<Hashing>>,
+    programs: Option<Box<Programs>>,
     findings: Findings,
     standing: Standing,
     /// Findings of this part and those in it that wait for its standing.
-    held: Vec<Hit>,
+    waiting: Vec<Hit>,
     length: u64,
 }
 
@@ -71,11 +85,20 @@ struct Lane {
 
 impl Scanner for Transmission {
     fn open(&mut self, part: &Part) -> Want {
-        let parent = part.parent.and_then(|parent| self.find(parent)).map(|at| self.parts[at].detected);
-        let open = OpenPart::new(&self.database, part, parent);
-        let want = if open.lanes.is_empty() && open.hashing.is_none() { Want::Done } else { Want::More };
+        let around = self.around(part);
+        let pool = self.pool.get_or_insert_with(|| Pool::new(POOL_BYTES));
+        let open = OpenPart::new(&self.database, part, around, pool);
+        let want = if open.lanes.is_empty() && open.hashing.is_none() && open.programs.is_none() {
+            Want::Done
+        } else {
+            Want::More
+        };
         self.parts.push(open);
         want
+    }
+
+    fn draw_from(&mut self, pool: &Arc<Pool>) {
+        self.pool = Some(Arc::clone(pool));
     }
 
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
@@ -113,13 +136,27 @@ impl Transmission {
         self.parts.iter().rposition(|open| open.about.part == part)
     }
 
+    /// What a part is found in, which its name may tell more of.
+    fn around(&mut self, part: &Part) -> Box<[Around]> {
+        let Some(at) = part.parent.and_then(|parent| self.find(parent)) else { return Box::default() };
+        let parent = &mut self.parts[at];
+        if parent.detected == FileType::Zip && parent.office.is_none() {
+            parent.office = part.name.as_deref().and_then(Office::of_entry);
+        }
+        let nearest = Around { file_type: parent.detected, office: parent.office };
+        parent.about.around.iter().copied().chain([nearest]).collect()
+    }
+
     /// Tells what has been found, or leaves it with the nearest part that may still turn out to be allowed.
     fn pass_on(&mut self, at: usize, sink: &mut dyn Sink) {
-        let OpenPart { findings, held, .. } = &mut self.parts[at];
-        if findings.out.is_empty() && held.is_empty() {
+        let OpenPart { findings, waiting, about, .. } = &mut self.parts[at];
+        if let Some(reason) = findings.undecided.take() {
+            sink.incomplete(about.part, reason);
+        }
+        if findings.out.is_empty() && waiting.is_empty() {
             return;
         }
-        let mut hits = std::mem::take(held);
+        let mut hits = std::mem::take(waiting);
         hits.append(&mut findings.out);
         let own = self.parts[at].about.part;
         let mut next = Some(at);
@@ -143,34 +180,43 @@ impl Transmission {
 }
 
 impl OpenPart {
-    fn new(database: &Database, part: &Part, parent: Option<FileType>) -> Self {
+    fn new(database: &Database, part: &Part, around: Box<[Around]>, pool: &Arc<Pool>) -> Self {
         let mut lanes: Vec<Lane> = Lane::new(database, 0, Reading::Plain).into_iter().collect();
         let targets = targets_of(part.detected);
         lanes.extend(targets.iter().filter_map(|(group, reading)| Lane::new(database, *group, *reading)));
-        let needs_layout = |lane: &Lane| {
-            database
-                .groups
-                .get(usize::from(lane.group))
-                .and_then(Option::as_ref)
-                .is_some_and(|g| g.needs_layout)
-        };
-        let layout = match lanes.iter().any(needs_layout) {
-            true => Layout::Gathering(Vec::new()),
-            false => Layout::NotNeeded,
-        };
+        let (mut needs, mut needs_whole, mut needs_text) = (Needs::default(), false, false);
+        for lane in &lanes {
+            let Some(group) = lane.of(database) else { continue };
+            needs.places |= group.needs.places;
+            needs.version |= group.needs.version;
+            match lane.reading {
+                Reading::Plain => needs_whole |= group.needs_whole,
+                Reading::Normalised => needs_text |= group.needs_whole,
+            }
+        }
+        let programs = (part.detected == FileType::Pe).then(|| Programs::of(database)).flatten();
+        needs.places |= programs.is_some();
+        let layout = Layout::of(part.detected, needs);
+        needs_whole |= matches!(layout, Layout::AtEnd)
+            || (part.detected == FileType::Pe && (needs.version || !database.imports.is_empty()));
+        let hold = |is_needed: bool| is_needed.then(|| Box::new(Held::new(pool)));
         Self {
-            about: About { part: part.id, parent, layout },
+            about: About { part: part.id, around, layout },
             parent: part.parent,
             detected: part.detected,
             lanes,
             normaliser: Normaliser::default(),
+            office: None,
+            held: hold(needs_whole),
+            held_text: hold(needs_text),
             hashing: Hashing::start(database.wanted),
+            programs: programs.map(Box::new),
             findings: Findings::default(),
             standing: match database.allowed.longest() {
                 Some(_) => Standing::Open,
                 None => Standing::NotAllowed,
             },
-            held: Vec::new(),
+            waiting: Vec::new(),
             length: 0,
         }
     }
@@ -185,13 +231,11 @@ impl OpenPart {
         {
             self.standing = Standing::NotAllowed;
         }
-        if self.about.layout.is_open() {
-            self.about.layout.push(chunk);
-            if !self.about.layout.is_open() {
-                self.findings.layout_known(database, &self.about);
-            }
+        if let Some(held) = &mut self.held {
+            held.push(chunk);
         }
-        let Self { lanes, findings, about, normaliser, .. } = self;
+        self.push_layout(database, chunk);
+        let Self { lanes, findings, about, normaliser, held_text, .. } = self;
         // Those that read the part as it is stand before those that read its text: `targets_of` names them so.
         let first_of_text = lanes.iter().take_while(|lane| lane.reading == Reading::Plain).count();
         let (plain, of_text) = lanes.split_at_mut(first_of_text);
@@ -200,6 +244,9 @@ impl OpenPart {
         }
         if !of_text.is_empty() {
             normaliser.push(chunk, &mut |text| {
+                if let Some(held) = held_text {
+                    held.push(text);
+                }
                 for lane in of_text.iter_mut() {
                     lane.read(database, about, findings, text);
                 }
@@ -209,13 +256,42 @@ impl OpenPart {
         findings.prune(database, about, &length);
     }
 
+    /// The next bytes, for what is known of the part as a program.
+    fn push_layout(&mut self, database: &Database, chunk: &[u8]) {
+        if self.about.layout.takes_bytes() {
+            let before = self.about.layout.push(chunk);
+            if !self.about.layout.is_open() {
+                self.findings.layout_known(database, &self.about);
+            }
+            let program = self.about.layout.program();
+            if let (Some(programs), Some(before), Some(program)) = (&mut self.programs, before, program) {
+                programs.start(database, program);
+                programs.push(&before);
+            }
+        }
+        if let Some(programs) = &mut self.programs {
+            programs.push(chunk);
+        }
+    }
+
     /// The part has no more bytes. A second call does nothing.
     fn end(&mut self, database: &Database) {
-        if self.about.layout.is_open() {
-            self.about.layout = Layout::Unreadable;
+        let (held, held_text) = (self.held.take(), self.held_text.take());
+        if let Some(Whole::NotHeld(reason)) = held.as_ref().map(|held| held.whole())
+            && self.findings.waits()
+        {
+            self.findings.undecided.get_or_insert(reason);
+        }
+        let bytes = held.as_ref().and_then(|held| held.whole().bytes());
+        self.about.layout.finish(self.detected, bytes);
+        if let Some(programs) = self.programs.take() {
+            let mut found = |signature| self.findings.report(database, &self.about, signature, None);
+            programs.finish(database, self.about.layout.program(), bytes, &mut found);
         }
         for mut lane in std::mem::take(&mut self.lanes) {
-            lane.finish(database, &self.about, &mut self.findings);
+            let held = if lane.reading == Reading::Plain { &held } else { &held_text };
+            let whole = held.as_ref().map_or(Whole::NotHeld(Reason::Held), |held| held.whole());
+            lane.finish(database, &self.about, &mut self.findings, whole);
         }
         if let Some(hashing) = self.hashing.take() {
             let digests = hashing.finish();
@@ -228,7 +304,7 @@ impl OpenPart {
             self.standing = Standing::NotAllowed;
         }
         if self.standing == Standing::Allowed {
-            self.held.clear();
+            self.waiting.clear();
             self.findings.out.clear();
         }
     }
@@ -237,9 +313,9 @@ impl OpenPart {
     fn hold(&mut self, hits: Vec<Hit>) {
         for hit in hits {
             let is_virus = hit.class == Class::Virus;
-            let same = self.held.iter().filter(|held| (held.class == Class::Virus) == is_virus).count();
+            let same = self.waiting.iter().filter(|held| (held.class == Class::Virus) == is_virus).count();
             if same < HITS_MAX * 2 {
-                self.held.push(hit);
+                self.waiting.push(hit);
             }
         }
     }
@@ -266,16 +342,19 @@ impl Lane {
         self.scan(database, about, findings, Some(bytes));
     }
 
-    fn finish(&mut self, database: &Database, about: &About, findings: &mut Findings) {
+    fn finish(&mut self, database: &Database, about: &About, findings: &mut Findings, whole: Whole<'_>) {
         self.scan(database, about, findings, None);
-        findings.lane_ended(database, about, self.id, self.group, self.length);
+        let Self { id: lane, group, length, .. } = *self;
+        findings.lane_ended(database, about, LaneEnded { lane, group, length, whole });
+    }
+
+    fn of<'a>(&self, database: &'a Database) -> Option<&'a Group> {
+        database.groups.get(usize::from(self.group))?.as_ref()
     }
 
     /// The next bytes, or none: the end.
     fn scan(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
-        let Some(group) = database.groups.get(usize::from(self.group)).and_then(Option::as_ref) else {
-            return;
-        };
+        let Some(group) = self.of(database) else { return };
         let Some(patterns) = group.read_as(self.reading) else { return };
         let id = self.id;
         let mut found = |found: matcher::Match| {

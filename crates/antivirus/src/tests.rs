@@ -448,10 +448,10 @@ fn bad_lines_are_reported_and_spoil_nothing() {
             "a.ndb",
             format!("Good.A:0:*:616263\n{long}\nBad.B:0:*:6162zz\nBad.C:0:EP+0:616263\nGood.D:0:*:646566"),
         ),
-        ("a.ldb", "Bad.A;Target:0;0&1;616263;0/x/\r\n# comment\r\nGood.B;Target:0;0;676869\r\n".to_owned()),
+        ("a.ldb", "Bad.A;Target:0;0&1;616263;0(x/\r\n# comment\r\nGood.B;Target:0;0;676869\r\n".to_owned()),
         ("a.hdb", "zz:1:Bad\n".to_owned()),
         ("dir/main.cvd", "ClamAV-VDB".to_owned()),
-        ("x.yar", "rule x {}".to_owned()),
+        ("x.cbc", "ClamBC".to_owned()),
     ];
     let mut sources = Sources::new();
     for (name, text) in &files {
@@ -462,10 +462,11 @@ fn bad_lines_are_reported_and_spoil_nothing() {
     let places: Vec<(&str, u32, Option<usize>)> =
         report.failures.iter().map(|f| (&*f.file, f.line, f.column)).collect();
     let want = [
+        ("dir/main.cvd", 0, None),
         ("a.ndb", 2, None),
         ("a.ndb", 3, Some(15)),
         ("a.ndb", 4, Some(14)),
-        ("a.ldb", 1, Some(27)),
+        ("a.ldb", 1, Some(30)),
         ("a.hdb", 1, Some(1)),
         ("latin.ndb", 2, None),
     ];
@@ -473,8 +474,8 @@ fn bad_lines_are_reported_and_spoil_nothing() {
     assert_eq!((report.counts[&Kind::Ndb].loaded, report.counts[&Kind::Ndb].failed), (3, 4));
     assert_eq!((report.signatures_loaded(), report.signatures_failed()), (4, 6));
     let unknown: Vec<(&str, &str)> = report.unknown.iter().map(|u| (&*u.file, u.kind.as_str())).collect();
-    assert_eq!(unknown, [("dir/main.cvd", "cvd"), ("x.yar", "yar")]);
+    assert_eq!(unknown, [("x.cbc", "cbc")]);
     let found = names(&Arc::new(database), FileType::Data, b"abcdefghijkl");
     assert_eq!(found, ["Good.A", "Good.B", "Good.D", "Na\u{fffd}ve"]);
-    assert!(report.failures[1].to_string().starts_with("a.ndb:3:15: "));
+    assert!(report.failures[2].to_string().starts_with("a.ndb:3:15: "));
 }

@@ -1,7 +1,9 @@
 //! Hands each buffer to the engines that asked for it: [`Panel`]. Rule: engines see bytes and give evidence, nothing else.
 
 use crate::judge::Judge;
-use lockgate_model::{Buffer, BufferSet, Engine, Finding, Hit, Part, PartId, Points, Scanner, Sink, Want};
+use lockgate_model::{
+    Buffer, BufferSet, Engine, Finding, Hit, Part, PartId, Points, Reason, Scanner, Sink, Want,
+};
 use std::sync::Arc;
 
 /// One engine's seat.
@@ -53,6 +55,12 @@ impl Sink for Evidence<'_> {
 
     fn points(&mut self, points: Points) {
         self.judge.count(points);
+    }
+
+    fn incomplete(&mut self, part: PartId, reason: Reason) {
+        if part == self.part {
+            self.judge.incomplete(self.path, reason);
+        }
     }
 
     fn announce(&mut self, part: PartId) {

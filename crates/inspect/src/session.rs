@@ -130,10 +130,15 @@ impl Session {
         root: Root,
         plan: HoldPlan,
     ) -> Inspection {
-        let scanners =
-            self.engines.iter_mut().map(|(engine, wants, flow)| (*engine, *wants, flow.open(about)));
-        let panel = Panel::new(scanners);
         let limits = &self.generation.limits;
+        // What engines hold is counted apart from what decoders do, so that neither starves the other within a transaction.
+        let pool = self.pools.parts.share(limits);
+        let scanners = self.engines.iter_mut().map(|(engine, wants, flow)| {
+            let mut scanner = flow.open(about);
+            scanner.draw_from(&pool);
+            (*engine, *wants, scanner)
+        });
+        let panel = Panel::new(scanners);
         let means = Means { pool: self.pools.parts.share(limits) };
         let mut judge = Judge::new(group);
         let layers = Layers::open(root, Budget::new(Arc::clone(limits)), means, panel, &mut judge);

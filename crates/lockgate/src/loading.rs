@@ -4,7 +4,7 @@
 use crate::config::{Config, Source, source_name};
 use crate::lists::{self, Lists};
 use crate::memory;
-use lockgate_antivirus::{Failure, Kind, Report, Sources};
+use lockgate_antivirus::{Failure, Report, Sources};
 use lockgate_inspect::Generation;
 use lockgate_model::Database;
 use lockgate_webfilter::Files;
@@ -100,7 +100,7 @@ impl Reading {
 
     fn file(&mut self, path: &Path) -> io::Result<()> {
         let name = path.display().to_string();
-        if Kind::of_file(&name).is_none() {
+        if !lockgate_antivirus::is_database(&name) {
             // It is only named in the report, so its bytes need not be read; but it must be there.
             std::fs::metadata(path)?;
             self.sources.add(&name, b"");

@@ -141,6 +141,12 @@ impl Pool {
         self.bytes_max
     }
 
+    /// Whether half of what the process may hold is out: what can do without leaves the rest to what cannot.
+    pub fn is_half_taken(&self) -> bool {
+        let whole = self.whole.as_ref().map_or(self, |(whole, _)| whole);
+        whole.bytes_taken().saturating_mul(2) >= whole.bytes_max
+    }
+
     fn take(&self, bytes: u64) -> Result<(), Reason> {
         let within = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max);
         let taken = self.bytes_taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);

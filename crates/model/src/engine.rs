@@ -3,7 +3,8 @@
 //! Compile → [`Database`] → [`FlowState`] for each flow → [`Scanner`] for each transaction. Compiling may be slow
 //! and may fail; scanning is fast and cannot. Parts interleave: a scanner keeps its state by part.
 
-use crate::finding::{Engine, Hit, Points};
+use crate::budget::Pool;
+use crate::finding::{Engine, Hit, Points, Reason};
 use crate::flow::{Flow, Transaction};
 use crate::part::{Buffer, BufferSet, Part, PartId};
 use crate::rewrite::Rewriter;
@@ -24,6 +25,8 @@ pub trait Sink {
     fn hit(&mut self, hit: Hit);
     /// What was counted in the transaction, whether or not there is a hit.
     fn points(&mut self, _points: Points) {}
+    /// The part at hand could not be inspected in whole: something that it began to look like was not decided.
+    fn incomplete(&mut self, _part: PartId, _reason: Reason) {}
     /// A hit in the part at hand will come only after it has closed: its path is to be kept until then.
     fn announce(&mut self, _part: PartId) {}
 }
@@ -50,6 +53,8 @@ pub trait FlowState: Send {
 
 /// One transaction's state.
 pub trait Scanner: Send {
+    /// What is held beyond the scanner's own state is drawn from this pool. Told before the first part opens.
+    fn draw_from(&mut self, _pool: &Arc<Pool>) {}
     /// A part begins; its names and its detected type are known.
     fn open(&mut self, part: &Part) -> Want;
     /// Bytes of one buffer of an open part, in order. What is about the exchange itself (`http.*`) is pushed for the root

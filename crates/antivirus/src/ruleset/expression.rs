@@ -54,6 +54,11 @@ pub(crate) struct Expression {
     pub highest: u8,
 }
 
+/// The expression that asks for one subsignature.
+pub(crate) fn just(id: u8) -> Expression {
+    Expression { ops: vec![Op::Sub(id)], highest: id }
+}
+
 pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, ops: Vec::new(), highest: 0 };
     parser.chain()?;

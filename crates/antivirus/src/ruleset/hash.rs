@@ -1,4 +1,4 @@
-//! `.hdb`, `.hsb`, `.fp` and `.sfp`: `hash:size:name[:min level[:max level]]`. Rule: the hash's length says its kind.
+//! Lists of digests: `hash:size:name[:min level[:max level]]`, or with the size first. Rule: the hash's length says its kind.
 
 use super::{Fault, Line, is_our_level, offset_in, optional_number};
 
@@ -19,18 +19,31 @@ pub(crate) struct HashSignature<'a> {
     pub name: &'a str,
 }
 
-pub(crate) fn parse(line: &str) -> Result<Line<HashSignature<'_>>, Fault> {
+/// What stands first in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// `.hdb`, `.hsb`, `.imp`, `.fp`, `.sfp`.
+    HashFirst,
+    /// `.mdb`, `.msb`.
+    SizeFirst,
+}
+
+pub(crate) fn parse(line: &str, order: Order) -> Result<Line<HashSignature<'_>>, Fault> {
     let mut fields = line.split(':');
-    let hex = fields.next().unwrap_or_default();
-    let (Some(size), Some(name)) = (fields.next(), fields.next()) else {
-        return Err(Fault::new("too few fields; expected hash:size:name"));
+    let first = fields.next().unwrap_or_default();
+    let (Some(second), Some(name)) = (fields.next(), fields.next()) else {
+        return Err(Fault::new("too few fields; expected hash, size and name"));
+    };
+    let (hex, size) = match order {
+        Order::HashFirst => (first, second),
+        Order::SizeFirst => (second, first),
     };
     let first = optional_number(fields.next(), "the least functionality level")?;
     let last = optional_number(fields.next(), "the highest functionality level")?;
     if fields.next().is_some() {
-        return Err(Fault::new("too many fields; expected hash:size:name:least level:highest level"));
+        return Err(Fault::new("too many fields; expected hash, size, name, least level, highest level"));
     }
-    let digest = digest(hex).map_err(|reason| Fault::at(1, reason))?;
+    let digest = digest(hex).map_err(|reason| Fault::at(offset_in(line, hex) + 1, reason))?;
     let size = match size {
         "*" => None,
         size => Some(size.parse().map_err(|_| {
@@ -85,11 +98,13 @@ mod tests {
         let take = |size, name: &'static str| {
             Ok(Line::Signature(HashSignature { digest: Digest::Md5(bytes), size, name }))
         };
-        assert_eq!(parse(&format!("{md5}:68:Test.A")), take(Some(68), "Test.A"));
-        assert_eq!(parse(&format!("{md5}:*:Test.A:73")), take(None, "Test.A"));
-        assert_eq!(parse(&format!("{md5}:68:Test.A:1:213")), take(Some(68), "Test.A"));
-        assert_eq!(parse(&format!("{md5}:68:Test.A:1:90")), Ok(Line::OtherEngine));
-        assert_eq!(parse(&format!("{md5}:68:Test.A:214")), Ok(Line::OtherEngine));
+        assert_eq!(parse(&format!("{md5}:68:Test.A"), Order::HashFirst), take(Some(68), "Test.A"));
+        assert_eq!(parse(&format!("{md5}:*:Test.A:73"), Order::HashFirst), take(None, "Test.A"));
+        assert_eq!(parse(&format!("{md5}:68:Test.A:1:213"), Order::HashFirst), take(Some(68), "Test.A"));
+        assert_eq!(parse(&format!("{md5}:68:Test.A:1:90"), Order::HashFirst), Ok(Line::OtherEngine));
+        assert_eq!(parse(&format!("{md5}:68:Test.A:214"), Order::HashFirst), Ok(Line::OtherEngine));
+        assert_eq!(parse(&format!("68:{md5}:Test.A"), Order::SizeFirst), take(Some(68), "Test.A"));
+        assert_eq!(parse(&format!("*:{md5}:Test.A"), Order::SizeFirst), take(None, "Test.A"));
     }
 
     #[test]
@@ -106,7 +121,7 @@ mod tests {
             (format!("{md5}:68:Test.A:1:2:3"), None),
         ];
         for (line, column) in cases {
-            let fault = parse(&line).expect_err(&line);
+            let fault = parse(&line, Order::HashFirst).expect_err(&line);
             assert_eq!(fault.column, column, "{line}: {}", fault.reason);
         }
     }

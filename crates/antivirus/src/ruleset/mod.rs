@@ -7,6 +7,8 @@ pub(crate) mod ignore;
 pub(crate) mod lines;
 pub(crate) mod logical;
 pub(crate) mod offset;
+pub(crate) mod subsignature;
+pub(crate) mod target;
 
 /// The functionality level that is claimed towards signatures: that of ClamAV 1.4. Signatures made for other levels
 /// exist beside a twin for this one, so they are left out and not reported as failures.

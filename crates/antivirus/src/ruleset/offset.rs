@@ -1,4 +1,4 @@
-//! Where a body signature may stand: `*`, `n`, `EOF-n`, `EP+n`, `Sx+n`, `SL+n`, `SEx`. Rule: every one may float by `,shift`.
+//! Where a body signature may stand: `*`, `n`, `EOF-n`, `EP+n`, `Sx+n`, `SL+n`, `SEx`, `VI`. Rule: every one may float by `,shift`.
 
 use super::Fault;
 
@@ -31,6 +31,8 @@ pub(crate) enum Offset {
     WithinSection {
         section: u16,
     },
+    /// At a string of a Windows program's version information.
+    Version,
 }
 
 /// Which section of a program.
@@ -44,11 +46,8 @@ pub(crate) fn parse(text: &str) -> Result<Offset, Fault> {
     if text == "*" {
         return Ok(Offset::Anywhere);
     }
-    if let Some(group) = text.strip_prefix('$') {
-        return Err(Fault::new(format!("member of macro group {group:?}; macros are not understood yet")));
-    }
     if text == "VI" {
-        return Err(Fault::new("offset VI needs a program's version information, not understood yet"));
+        return Ok(Offset::Version);
     }
     let (base, shift) = match text.split_once(',') {
         Some((base, shift)) => (base, number(shift)?),
@@ -91,7 +90,9 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, Fault> {
 }
 
 fn unknown(text: &str) -> Fault {
-    Fault::new(format!("offset: {text:?} is no number; expected *, n, EOF-n, EP+n, EP-n, Sx+n, SL+n or SEx"))
+    Fault::new(format!(
+        "offset: {text:?} is no number; expected *, n, EOF-n, EP+n, EP-n, Sx+n, SL+n, SEx or VI"
+    ))
 }
 
 #[cfg(test)]
@@ -111,11 +112,12 @@ mod tests {
             ("S2+78", Offset::Section { section: Section::Number(2), delta: 78, shift: 0 }),
             ("SL+550,1", Offset::Section { section: Section::Last, delta: 550, shift: 1 }),
             ("SE1", Offset::WithinSection { section: 1 }),
+            ("VI", Offset::Version),
         ];
         for (text, want) in cases {
             assert_eq!(parse(text), Ok(want), "{text}");
         }
-        for text in ["", "-1", "+1", "EOF", "EOF+1", "EP", "EP1", "S+1", "Sx+1", "VI", "$12", "10,", "10,x"] {
+        for text in ["", "-1", "+1", "EOF", "EOF+1", "EP", "EP1", "S+1", "Sx+1", "$12", "10,", "10,x"] {
             assert!(parse(text).is_err(), "{text}");
         }
     }

@@ -1,113 +1,15 @@
-//! Where a Windows program starts and where its sections lie. Rule: read from a held prefix, bounded, never trusted.
+//! The headers of a Windows program. Rule: the beginning of a file is enough to read them.
 //!
 //! The format is Microsoft's "PE Format"; addresses are rounded as ClamAV rounds them, since signatures are made so.
 
-use crate::ruleset::offset::{Offset, Section};
-use std::ops::RangeInclusive;
+use super::{Bits, Program, Range, Unread, Windows, take};
 
 /// How much of a program is held to find its headers.
-const PREFIX_BYTES_MAX: usize = 16 << 10;
+pub(super) const PREFIX_BYTES_MAX: usize = 16 << 10;
 /// As many sections as Windows loads.
 const SECTIONS_MAX: usize = 96;
 
-/// What is known of a part's layout.
-pub(crate) enum Layout {
-    /// No signature asks for it.
-    NotNeeded,
-    /// The headers are not there yet; what has come so far.
-    Gathering(Vec<u8>),
-    Known(Box<Program>),
-    /// This is no program, or none that can be read.
-    Unreadable,
-}
-
-/// The layout of a program in the file.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Program {
-    entry: Option<u64>,
-    /// Where each section's data starts, and how many bytes it has.
-    sections: Vec<(u64, u64)>,
-}
-
-impl Layout {
-    /// Takes the next bytes of the file until the layout is decided.
-    pub fn push(&mut self, chunk: &[u8]) {
-        let Self::Gathering(held) = self else { return };
-        // Nearly always the first chunk has all of it, and nothing need be copied.
-        let read = if held.is_empty() {
-            read(chunk)
-        } else {
-            let room = PREFIX_BYTES_MAX.saturating_sub(held.len());
-            held.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
-            read(held)
-        };
-        match read {
-            Ok(program) => *self = Self::Known(Box::new(program)),
-            Err(Unread::Foreign) => *self = Self::Unreadable,
-            Err(Unread::Short(needed)) if needed > PREFIX_BYTES_MAX => *self = Self::Unreadable,
-            Err(Unread::Short(_)) => {
-                if held.is_empty() {
-                    held.extend_from_slice(chunk.get(..PREFIX_BYTES_MAX).unwrap_or(chunk));
-                }
-            }
-        }
-    }
-
-    /// Whether the layout is still to be found out.
-    pub fn is_open(&self) -> bool {
-        matches!(self, Self::Gathering(_))
-    }
-
-    /// Where the entry point lies in the file.
-    pub fn entry(&self) -> Option<u64> {
-        match self {
-            Self::Known(program) => program.entry,
-            _ => None,
-        }
-    }
-
-    /// How many sections there are.
-    pub fn sections(&self) -> Option<u64> {
-        match self {
-            Self::Known(program) => Some(program.sections.len() as u64),
-            _ => None,
-        }
-    }
-
-    /// Where a body with this offset may start; `None` where it cannot match at all.
-    pub fn place(&self, offset: Offset) -> Option<RangeInclusive<u64>> {
-        let Self::Known(program) = self else { return None };
-        match offset {
-            Offset::Entry { delta, shift } => {
-                let first = program.entry?.checked_add_signed(delta)?;
-                Some(first..=first.saturating_add(shift))
-            }
-            Offset::Section { section, delta, shift } => {
-                let (at, _) = match section {
-                    Section::Number(number) => program.sections.get(usize::from(number)),
-                    Section::Last => program.sections.last(),
-                }?;
-                let first = at.saturating_add(delta);
-                Some(first..=first.saturating_add(shift))
-            }
-            Offset::WithinSection { section } => {
-                let (at, bytes) = program.sections.get(usize::from(section))?;
-                Some(*at..=at.saturating_add(*bytes))
-            }
-            Offset::Anywhere | Offset::Start { .. } | Offset::End { .. } => None,
-        }
-    }
-}
-
-/// Why nothing was read.
-#[derive(Debug, PartialEq, Eq)]
-enum Unread {
-    /// So many bytes are needed.
-    Short(usize),
-    Foreign,
-}
-
-fn read(bytes: &[u8]) -> Result<Program, Unread> {
+pub(super) fn read(bytes: &[u8]) -> Result<Program, Unread> {
     if take(bytes, 0)? != *b"MZ" {
         return Err(Unread::Foreign);
     }
@@ -137,29 +39,35 @@ fn read(bytes: &[u8]) -> Result<Program, Unread> {
     {
         file_alignment = 0x200;
     }
-    let aligned: Vec<(u64, u64, u64)> = raw
+    let sections: Vec<Range> = raw
         .into_iter()
-        .map(|(rva, size, at)| {
-            (down(rva, section_alignment), down(at, file_alignment), up(size, file_alignment))
+        .map(|(address, bytes, at)| Range {
+            address: down(address, section_alignment),
+            at: down(at, file_alignment),
+            bytes: up(bytes, file_alignment),
         })
         .collect();
-    let entry = entry_offset(u64::from(entry_rva), u64::from(headers_bytes), &aligned);
-    Ok(Program { entry, sections: aligned.into_iter().map(|(_, at, bytes)| (at, bytes)).collect() })
+    let windows = windows(bytes, optional, optional_bytes, u64::from(headers_bytes));
+    let mut program = Program { sections, windows: Some(windows), ..Program::default() };
+    program.entry = program.offset_of(u64::from(entry_rva));
+    Ok(program)
 }
 
-/// The entry point's place in the file.
-fn entry_offset(rva: u64, headers_bytes: u64, sections: &[(u64, u64, u64)]) -> Option<u64> {
-    if rva < headers_bytes {
-        return Some(rva);
+/// The data directories, as far as they are there.
+fn windows(bytes: &[u8], optional: usize, optional_bytes: usize, headers_bytes: u64) -> Windows {
+    let field = |at: usize| {
+        let is_inside = at + 4 <= optional_bytes;
+        let number = take(bytes, optional + at).ok().filter(|_| is_inside).map(u32::from_le_bytes);
+        number.map_or(0, u64::from)
+    };
+    let is_wide = matches!(take(bytes, optional), Ok([0x0b, 0x02]));
+    let (bits, directories) = if is_wide { (Bits::B64, 112) } else { (Bits::B32, 96) };
+    Windows {
+        bits,
+        headers_bytes,
+        imports: (field(directories + 8), field(directories + 12)),
+        resources: field(directories + 16),
     }
-    // The last section that holds it wins.
-    sections.iter().rev().find_map(|(section, at, bytes)| {
-        rva.checked_sub(*section).filter(|inside| inside < bytes).map(|inside| inside + at)
-    })
-}
-
-fn take<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Unread> {
-    bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()).copied().ok_or(Unread::Short(at + N))
 }
 
 fn down(value: u32, alignment: u32) -> u64 {
@@ -197,7 +105,9 @@ pub(crate) fn program_headers(entry_rva: u32, sections: &[(u32, u32, u32)]) -> V
 
 #[cfg(test)]
 mod tests {
+    use super::super::Layout;
     use super::*;
+    use crate::ruleset::offset::{Offset, Section};
 
     #[test]
     fn entry_and_sections_at_every_cut() {
@@ -217,7 +127,7 @@ mod tests {
             layout.push(&bytes[..cut]);
             layout.push(&bytes[cut..]);
             for (offset, want) in &cases {
-                assert_eq!(layout.place(*offset), *want, "{cut} {offset:?}");
+                assert_eq!(layout.program().unwrap().place(*offset), *want, "{cut} {offset:?}");
             }
         }
     }
@@ -240,7 +150,7 @@ mod tests {
                 bytes[*at..at + value.len()].copy_from_slice(value);
             }
             let mut layout = Layout::Gathering(Vec::new());
-            bytes.chunks(100).for_each(|chunk| layout.push(chunk));
+            bytes.chunks(100).for_each(|chunk| drop(layout.push(chunk)));
             assert!(matches!(layout, Layout::Unreadable), "{changes:?}");
         }
     }

@@ -1,0 +1,136 @@
+//! The patterns of one target as they are gathered. Rule: a pattern is kept once, and means nothing before it is used.
+
+use crate::database::{Condition, Group, InText, Use, reads_text};
+use crate::layout::Needs;
+use crate::ruleset::Fault;
+use crate::ruleset::body::{Place, Variant, variants};
+use crate::ruleset::logical::Body;
+use crate::ruleset::offset::Offset;
+use crate::ruleset::target::{PROGRAM_TARGET, has_layout};
+use crate::text::is_normalised;
+use lockgate_matcher::{Anchor, Case, PatternId, PatternSet, Wildcard};
+use std::collections::HashMap;
+
+/// The patterns of one target, each kept once.
+#[derive(Default)]
+pub(crate) struct GroupBuilder {
+    patterns: PatternSet,
+    /// Those that normalised text can have, once more, and which of all of them each is.
+    in_text: (PatternSet, Vec<PatternId>),
+    known: HashMap<PatternKey, PatternId>,
+    pub uses: Vec<(PatternId, Use)>,
+    pub needs: Needs,
+    /// Whether some signature looks at the whole of a part when it has ended.
+    pub needs_whole: bool,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct PatternKey {
+    hex: String,
+    case: Case,
+    first_and_last: Option<(u64, u64)>,
+}
+
+/// A pattern ready to be added.
+pub(crate) struct Prepared {
+    pub wildcard: Wildcard,
+    pub key: PatternKey,
+    pub condition: Option<Condition>,
+    pub lead_bytes: u8,
+}
+
+impl GroupBuilder {
+    pub fn pattern(&mut self, wildcard: &Wildcard, key: PatternKey, target: u8) -> Result<PatternId, String> {
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let anchor = match key.first_and_last {
+            Some((first, last)) => Anchor::Within { first, last },
+            None => Anchor::Anywhere,
+        };
+        let pattern = self.patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
+        if reads_text(target) && wildcard.can_consist_of(key.case, &is_normalised) {
+            let (patterns, originals) = &mut self.in_text;
+            patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
+            originals.push(pattern);
+        }
+        self.known.insert(key, pattern);
+        Ok(pattern)
+    }
+
+    pub fn finish(mut self, vacuous: Vec<u32>) -> Result<Group, String> {
+        let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
+        let in_text = match std::mem::take(&mut self.in_text) {
+            (_, originals) if originals.is_empty() => None,
+            (patterns, originals) => {
+                let patterns = patterns.compile().map_err(|error| error.to_string())?;
+                Some(InText { patterns, originals })
+            }
+        };
+        self.uses.sort_by_key(|(pattern, _)| pattern.0);
+        let count = self.known.len() as u32;
+        let first_use = |pattern: u32| self.uses.partition_point(|(of, _)| of.0 < pattern) as u32;
+        let first_uses = (0..=count).map(first_use).collect();
+        let uses = std::mem::take(&mut self.uses).into_iter().map(|(_, usage)| usage).collect();
+        let Self { needs, needs_whole, .. } = self;
+        Ok(Group { patterns, in_text, first_uses, uses, vacuous, needs, needs_whole })
+    }
+}
+
+/// What must be known of a program for this offset.
+pub(crate) fn needs_of(offset: Offset) -> Needs {
+    let places =
+        matches!(offset, Offset::Entry { .. } | Offset::Section { .. } | Offset::WithinSection { .. });
+    Needs { places, version: offset == Offset::Version }
+}
+
+/// The patterns of one body, all of them read before any is added.
+pub(crate) fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Fault> {
+    let here = |fault: Fault| fault.moved(body.column);
+    let needs = needs_of(body.offset);
+    if (needs.places && !has_layout(target)) || (needs.version && target != PROGRAM_TARGET) {
+        let reason = "an offset in a program, but no target that has it: 1 (PE), 6 (ELF) or 9 (Mach-O)";
+        return Err(Fault { column: Some(body.column + 1), reason: reason.to_owned() });
+    }
+    let mut prepared = Vec::new();
+    for variant in variants(body.hex, body.modifiers).map_err(here)? {
+        let wildcard = Wildcard::parse(&variant.hex)
+            .map_err(|error| Fault::at(error.column, format!("{}; {}", error.what, error.remedy)))
+            // A variant that was spelled out has other columns than the text.
+            .map_err(|fault| if variant.hex == body.hex { here(fault) } else { at_start(body, fault) })?;
+        let Some((first_and_last, condition)) = place(body.offset, &variant) else { continue };
+        let Variant { hex, lead_bytes, .. } = variant;
+        let key = PatternKey { hex, case: body.modifiers.case, first_and_last };
+        prepared.push(Prepared { wildcard, key, condition, lead_bytes });
+    }
+    Ok(prepared)
+}
+
+fn at_start(body: &Body<'_>, fault: Fault) -> Fault {
+    Fault { column: Some(body.column + 1), reason: fault.reason }
+}
+
+/// Where the matcher is to look for a variant, and what is left to check. `None` where it can match nowhere.
+#[expect(clippy::type_complexity, reason = "used once, just above")]
+fn place(offset: Offset, variant: &Variant) -> Option<(Option<(u64, u64)>, Option<Condition>)> {
+    let Place { at_start, at_end } = variant.place;
+    let mut window = at_start.map(|slack| (0, u64::from(slack)));
+    let mut left_over = None;
+    match offset {
+        Offset::Anywhere => {}
+        Offset::Start { first, shift } => {
+            let lead = u64::from(variant.lead_bytes);
+            let last = first.saturating_add(shift).checked_sub(lead)?;
+            let first = first.saturating_sub(lead);
+            let (least, most) = window.unwrap_or((0, u64::MAX));
+            window = Some((first.max(least), last.min(most)));
+        }
+        _ => left_over = Some(offset),
+    }
+    if window.is_some_and(|(first, last)| first > last) {
+        return None;
+    }
+    let condition = Condition { offset: left_over, end_slack: at_end };
+    let is_needed = left_over.is_some() || at_end.is_some();
+    Some((window, is_needed.then_some(condition)))
+}

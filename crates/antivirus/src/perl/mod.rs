@@ -1,0 +1,116 @@
+//! Perl's regular expressions over bytes, as PCRE subsignatures use them. Rule: every search has a bound: linear where
+//! the expression is regular, else a number of steps.
+//!
+//! The syntax is that of the PCRE2 manual, "pcre2pattern", without recursion, verbs and callouts. An expression that is
+//! regular is given to the `regex` crate; one that needs backtracking (back references, look-around, atomic groups) is run
+//! by [`machine`]. Case is that of ASCII, a character is a byte.
+
+mod escape;
+mod machine;
+mod parser;
+mod plain;
+mod program;
+mod syntax;
+
+use std::sync::OnceLock;
+
+/// Letters behind an expression that change how it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Flags {
+    /// `i`: letters agree in both cases.
+    pub any_case: bool,
+    /// `s`: a dot agrees with a line's end, too.
+    pub dot_all: bool,
+    /// `m`: `^` and `$` agree at each line.
+    pub multi_line: bool,
+    /// `x`: white space and comments in the expression mean nothing.
+    pub extended: bool,
+    /// `E`: `$` agrees at the very end alone.
+    pub dollar_end_only: bool,
+    /// `U`: repetitions take as little as they can.
+    pub ungreedy: bool,
+}
+
+/// Where an expression cannot be read, from 0, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unread {
+    pub at: usize,
+    pub what: &'static str,
+}
+
+/// An expression, checked; what runs it is made when it is first asked for, since few ever are.
+pub(crate) struct Perl {
+    text: Box<str>,
+    flags: Flags,
+    runner: OnceLock<Runner>,
+}
+
+/// What searches.
+enum Runner {
+    Regular(Box<regex::bytes::Regex>),
+    Backtracking(Box<program::Program>),
+}
+
+/// Whether a match may start later than at the first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    First,
+    Any,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// From, and to.
+    At(usize, usize),
+    Nowhere,
+    /// The steps are spent.
+    Spent,
+}
+
+/// How many bytes a regular search reads for the price of a step.
+const BYTES_OF_STEP: usize = 8;
+
+impl Perl {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    ///
+    /// [`Unread`] for what is no expression, or uses what is not understood.
+    pub fn parse(text: &str, flags: Flags) -> Result<Self, Unread> {
+        parser::parse(text.as_bytes(), flags)?;
+        Ok(Self { text: text.into(), flags, runner: OnceLock::new() })
+    }
+
+    /// The first match from `from` on. Each step is taken from `steps`.
+    pub fn find(&self, bytes: &[u8], from: usize, start: Start, steps: &mut u64) -> Found {
+        match self.runner.get_or_init(|| runner(&self.text, self.flags)) {
+            Runner::Regular(regex) if start == Start::Any => {
+                let cost = (bytes.len().saturating_sub(from) / BYTES_OF_STEP) as u64 + 1;
+                let Some(left) = steps.checked_sub(cost) else { return Found::Spent };
+                *steps = left;
+                match regex.find_at(bytes, from.min(bytes.len())) {
+                    Some(found) => Found::At(found.start(), found.end()),
+                    None => Found::Nowhere,
+                }
+            }
+            Runner::Regular(_) => match parser::parse(self.text.as_bytes(), self.flags) {
+                Ok(tree) => machine::find(&program::compile(&tree), bytes, from, start, steps),
+                Err(_) => Found::Nowhere,
+            },
+            Runner::Backtracking(program) => machine::find(program, bytes, from, start, steps),
+        }
+    }
+}
+
+fn runner(text: &str, flags: Flags) -> Runner {
+    // It has been read before, so it can be read again; an empty one finds nothing that matters.
+    let tree = parser::parse(text.as_bytes(), flags).unwrap_or_default();
+    match plain::regex(&tree) {
+        Some(regex) => Runner::Regular(Box::new(regex)),
+        None => Runner::Backtracking(Box::new(program::compile(&tree))),
+    }
+}
+
+#[cfg(test)]
+mod tests;
