@@ -19,7 +19,7 @@ const PROGRAM_BYTES_MAX: usize = 1 << 31;
 pub struct PatternId(pub u32);
 
 /// Where in a stream a match may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// At any offset.
     Anywhere,
