@@ -298,7 +298,14 @@ impl Findings {
         if !fits {
             return false;
         }
+        let mut open = logic.late.iter().fold(0, |open, late| open | 1_u64 << late.id);
         for late in &logic.late {
+            // What even all that is left to look at could not make hold need not be looked at.
+            let count = |id| if open >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
+            if program.decide == Decide::AtOnce && !database.programs.holds(program, matched | open, &count) {
+                return false;
+            }
+            open &= !(1 << late.id);
             let trigger = database.programs.get(late.trigger);
             if !database.programs.holds(trigger, matched, &|id| self.matches(key, id)) {
                 continue;

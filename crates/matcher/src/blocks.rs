@@ -230,7 +230,11 @@ impl Blocks {
     #[inline]
     fn report(&self, word: u64, place: u64, found: &mut dyn FnMut(Candidate)) {
         for (reach, list) in &self.lists {
-            for entry in list.get(list.key(word)) {
+            let key = list.key(word);
+            if !self.sieve.passes(key) {
+                continue;
+            }
+            for entry in list.get(key) {
                 let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + *reach as u64;
                 // Before the stream's first byte there is no window.
                 if let Some(window) = place.checked_sub(behind) {
