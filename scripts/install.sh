@@ -22,7 +22,7 @@ for group in "$@"; do
     # And those that unpack archives.
     conformance) packages="$packages python3 libarchive-tools unzip cabextract lhasa libchm-bin unar" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
-    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 procps
+    bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 xz-utils procps
         linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
     fuzz) packages="$packages g++ brotli bzip2 zip tar gzip zstd openssl" ;;

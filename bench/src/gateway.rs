@@ -1,6 +1,7 @@
 //! The gateway under test: the release binary with a configuration of its own. Rule: as a user would run it.
 
 use crate::peers::{await_port, local, stop};
+use crate::signatures::Signatures;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,19 +22,19 @@ impl Gateway {
     /// end of its configuration.
     pub fn start(
         directory: &Path,
-        signatures: &str,
+        signatures: &Signatures,
         sink: SocketAddr,
         process: &str,
         tables: &str,
     ) -> std::io::Result<Self> {
         fs::create_dir_all(directory)?;
-        fs::write(directory.join("bench.ndb"), signatures)?;
+        signatures.write(&directory.join("databases"))?;
         let address = local(25025);
         let configuration = format!(
             "{process}\n[[listen]]\nname = \"bench\"\nprotocol = \"smtp\"\naddress = \"{address}\"\nnext_hop = \"{sink}\"\n\
              relay_domains = [\"receiver.test\"]\nconnections_per_client_max = 100000\n\
              next_hop_connections_max = 100000\n[antivirus]\ndatabases = [\"{}\"]\n{tables}\n",
-            directory.join("bench.ndb").display()
+            directory.join("databases").display()
         );
         Self::launch(directory, address, &configuration)
     }

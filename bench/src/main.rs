@@ -9,6 +9,7 @@ mod process;
 mod profile;
 mod report;
 mod scenario;
+mod signatures;
 mod sink;
 mod splice;
 mod web_lists;
@@ -18,10 +19,11 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 8] = [
+const SCENARIOS: [&str; 9] = [
     "components",
     "mail-speed",
     "mail-memory",
+    "mail-packed",
     "mail-bombs",
     "mail-profile",
     "web-speed",
@@ -68,6 +70,7 @@ fn run() -> std::io::Result<()> {
             "components" => scenario::components::run(&directory)?,
             "mail-speed" => scenario::mail_speed::run(&directory)?,
             "mail-memory" => scenario::mail_memory::run(&directory)?,
+            "mail-packed" => scenario::mail_packed::run(&directory)?,
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,
             "mail-profile" => scenario::mail_profile::run(&directory)?,
             "web-speed" => scenario::web_speed::run(&directory)?,

@@ -1,16 +1,18 @@
 //! clamd with one database of its own. Rule: see the stack's list of what is not stock.
 
-use super::{await_port, directory, spawn};
+use super::{allow_all, await_port, directory, spawn};
+use crate::signatures::Signatures;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-pub fn start(home: &Path, signatures: &str, address: SocketAddr) -> std::io::Result<Child> {
+pub fn start(home: &Path, signatures: &Signatures, address: SocketAddr) -> std::io::Result<Child> {
     let database = directory(&home.join("database"), None)?;
+    signatures.write(&database)?;
+    allow_all(&database)?;
     let temporary = directory(&home.join("tmp"), None)?;
-    fs::write(database.join("bench.ndb"), signatures)?;
     let configuration = format!(
         "DatabaseDirectory {}\nTCPSocket {}\nTCPAddr {}\nLocalSocket {}\nLocalSocketMode 666\nTemporaryDirectory {}\n\
          Foreground yes\nSelfCheck 0\nDisableCache yes\nStreamMaxLength 100M\nMaxFileSize 100M\nMaxScanSize 400M\n",
@@ -22,6 +24,6 @@ pub fn start(home: &Path, signatures: &str, address: SocketAddr) -> std::io::Res
     );
     fs::write(home.join("clamd.conf"), configuration)?;
     let child = spawn(Command::new("clamd").arg("-c").arg(home.join("clamd.conf")), &home.join("log"))?;
-    await_port(address, Duration::from_secs(120))?;
+    await_port(address, Duration::from_secs(240))?;
     Ok(child)
 }

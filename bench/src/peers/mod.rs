@@ -12,6 +12,7 @@ mod postfix;
 mod rspamd;
 pub mod squid;
 
+use crate::signatures::Signatures;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -38,11 +39,11 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts everything, with these signatures (an `.ndb`), delivering to the sink.
+    /// Starts everything, with these signatures, delivering to the sink.
     pub fn start(
         filter: Filter,
         directory: &Path,
-        signatures: &str,
+        signatures: &Signatures,
         sink: SocketAddr,
     ) -> std::io::Result<Self> {
         let _ = fs::remove_dir_all(directory);

@@ -5,6 +5,7 @@ use crate::mail::{self, Mail};
 use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::scenario::page_components;
+use crate::signatures::Signatures;
 use lockgate_content::{Decoder, Event, Means, More};
 use lockgate_model::{
     Buffer, Database, Direction, FileType, Flow, Hit, Part, PartId, Pool, Protocol, Sink, Transaction,
@@ -35,10 +36,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 const ROUNDS: usize = 40;
 
 /// Measures one mail's parts.
-pub fn measure(mail: &Mail, signatures: &str) -> std::io::Result<Components> {
-    let mut sources = lockgate_antivirus::Sources::new();
-    sources.add("bench.ndb", signatures.as_bytes());
-    let database = Arc::new(sources.compile().0);
+pub fn measure(mail: &Mail, signatures: &Signatures) -> std::io::Result<Components> {
+    let database = Arc::new(signatures.compile());
     let is_zip = mail.attachment.starts_with(b"PK");
     let base64_ms = time(|| decode(decoder_for(FileType::Mail), &mail.wire, &mut |_| {}));
     let mut unpacked = Vec::new();
@@ -61,7 +60,7 @@ pub fn measure(mail: &Mail, signatures: &str) -> std::io::Result<Components> {
 pub fn run(directory: &Path) -> std::io::Result<()> {
     let executable = mail::executable(1 << 20)?;
     let zipped = mail::zip("program.bin", &executable)?;
-    let signatures = mail::random_signatures(SIGNATURES);
+    let signatures = Signatures::random(SIGNATURES);
     let mut table = Table::new(
         "parts of a mail's way, processor ms",
         &["mail", "MIME and base64", "inflate", "matching"],

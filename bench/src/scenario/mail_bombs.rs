@@ -7,6 +7,7 @@ use crate::peers::local;
 use crate::process::resident_bytes;
 use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
+use crate::signatures::Signatures;
 use crate::sink::{self, Offers};
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
@@ -23,7 +24,7 @@ const SMALL_MAILS: usize = 400;
 /// Runs it and prints the table.
 pub fn run(directory: &Path) -> std::io::Result<()> {
     let bomb = mail::with_attachment("bomb", "bomb.bz2", bzip2_bomb()?);
-    let signatures = mail::random_signatures(SIGNATURES);
+    let signatures = Signatures::random(SIGNATURES);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let address = local(25097);

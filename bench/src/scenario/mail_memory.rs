@@ -8,6 +8,7 @@ use crate::peers::local;
 use crate::process::{resident_bytes, tcp_socket_bytes, usage_of};
 use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
+use crate::signatures::Signatures;
 use crate::sink::{self, Offers};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -67,7 +68,7 @@ async fn flight(
 ) -> std::io::Result<()> {
     let address = local(25098);
     let arrivals = sink::open(address, Offers::Data, 4 << 10).await?;
-    let signatures = mail::random_signatures(SIGNATURES);
+    let signatures = Signatures::random(SIGNATURES);
     // The hold is bounded for the process, so that its share of each mail is small when there are many.
     let settings = "[gateway]\nconnections_max = 20000\n[limits]\nhold_pool_bytes = \"64 MiB\"";
     let gateway = Gateway::start(&directory.join("lockgate"), &signatures, address, settings, "")?;

@@ -8,6 +8,7 @@ use crate::peers::local;
 use crate::process::exact_processor_ms;
 use crate::profile::Profile;
 use crate::scenario::mail_speed::SIGNATURES;
+use crate::signatures::Signatures;
 use crate::sink::{self, Offers};
 use std::path::Path;
 
@@ -23,7 +24,7 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
 }
 
 fn profile(mail: &Mail, directory: &Path) -> std::io::Result<()> {
-    let signatures = mail::random_signatures(SIGNATURES);
+    let signatures = Signatures::random(SIGNATURES);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let samples = directory.join("perf.data");
     let (profile, rate, processor_ms) = tokio::task::LocalSet::new().block_on(&runtime, async {

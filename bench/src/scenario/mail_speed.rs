@@ -8,6 +8,7 @@ use crate::peers::{self, Filter, Stack, local};
 use crate::process::{exact_processor_ms, usage_of};
 use crate::report::{Table, median};
 use crate::scenario::components;
+use crate::signatures::Signatures;
 use crate::sink::{self, Arrivals, Offers};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -40,7 +41,7 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
         mail::with_attachment("executable", "program.bin", executable),
         mail::with_attachment("zipped", "program.zip", zipped),
     ];
-    let signatures = mail::random_signatures(SIGNATURES);
+    let signatures = Signatures::named_or_random(SIGNATURES)?;
     let sink = local(25099);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local_set = tokio::task::LocalSet::new();
@@ -64,11 +65,11 @@ impl Bench {
         &mut self,
         mail: &Mail,
         directory: &Path,
-        signatures: &str,
+        signatures: &Signatures,
         sink: SocketAddr,
     ) -> std::io::Result<()> {
         let mut table = Table::new(
-            &format!("{} mail, {} signatures, {CLIENTS} clients", mail.name, SIGNATURES),
+            &format!("{} mail, {}, {CLIENTS} clients", mail.name, signatures.name),
             &["candidate", "mails/s", "p50 ms", "processor ms/mail"],
         );
         let direct = self.measure(mail, sink, 1500, || 0.0).await?;
@@ -98,7 +99,7 @@ impl Bench {
         ours: &Figure,
         relay: &Figure,
         stacks: &[Figure],
-        signatures: &str,
+        signatures: &Signatures,
     ) -> std::io::Result<()> {
         let mut table = Table::new(&format!("{} mail: ratios", mail.name), &["ratio", "asked", "seen"]);
         let row = |table: &mut Table, what: &str, asked: &str, seen: f64| {
@@ -146,7 +147,7 @@ impl Bench {
         &mut self,
         mail: &Mail,
         directory: &Path,
-        signatures: &str,
+        signatures: &Signatures,
         sink: SocketAddr,
     ) -> std::io::Result<[Figure; 2]> {
         let mut relay = Command::new(std::env::current_exe()?);

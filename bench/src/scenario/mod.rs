@@ -3,6 +3,7 @@
 pub mod components;
 pub mod mail_bombs;
 pub mod mail_memory;
+pub mod mail_packed;
 pub mod mail_profile;
 pub mod mail_speed;
 pub mod page_components;

@@ -2,12 +2,12 @@
 //! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client.
 
 use crate::gateway::Gateway;
-use crate::mail;
 use crate::peers::e2guardian::{self, Phrases};
 use crate::peers::{await_port, clamd, local, squid, stop};
 use crate::process::exact_processor_ms;
 use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
+use crate::signatures::Signatures;
 use crate::web_lists::Lists;
 use crate::web_load;
 use crate::web_origin::PAGES;
@@ -84,12 +84,12 @@ impl Gateways {
     /// Both, with lists and signatures of their own.
     pub fn start(directory: &Path) -> std::io::Result<Self> {
         let lists = Lists::make(&directory.join("lists"))?;
-        Self::start_with(directory, &lists, &mail::random_signatures(SIGNATURES))
+        Self::start_with(directory, &lists, &Signatures::random(SIGNATURES))
     }
 
-    fn start_with(directory: &Path, lists: &Lists, signatures: &str) -> std::io::Result<Self> {
-        let database = directory.join("bench.ndb");
-        std::fs::write(&database, signatures)?;
+    fn start_with(directory: &Path, lists: &Lists, signatures: &Signatures) -> std::io::Result<Self> {
+        let database = directory.join("databases");
+        signatures.write(&database)?;
         let none = directory.join("none.ndb");
         std::fs::write(&none, "")?;
         let start = |name, port, databases: &Path, lists: &str| {
@@ -116,7 +116,7 @@ struct Figure {
 impl Field {
     fn open(directory: &Path) -> std::io::Result<Self> {
         let lists = Lists::make(&directory.join("lists"))?;
-        let signatures = mail::random_signatures(SIGNATURES);
+        let signatures = Signatures::random(SIGNATURES);
         let (origin, relay, clamd) = (local(28080), local(28081), local(28310));
         // Whatever fails below, what runs by then is stopped.
         let mut running = Children(Vec::new());

@@ -1,5 +1,11 @@
 //! Many files in one stream. Rule: entries are read in the order in which they come, and none is passed over in silence.
 
+pub mod ar;
+pub mod cpio;
 pub mod disguise;
+mod packed;
+pub mod rar;
+pub mod rpm;
+pub mod sevenz;
 pub mod tar;
 pub mod zip;

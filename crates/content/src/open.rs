@@ -1,6 +1,11 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
+use crate::archive::ar::ArDecoder;
+use crate::archive::cpio::CpioDecoder;
 use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::rar::RarDecoder;
+use crate::archive::rpm::RpmDecoder;
+use crate::archive::sevenz;
 use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
@@ -31,7 +36,12 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Xz => Box::new(xz::decoder(&means.pool)),
         FileType::Lzma => Box::new(lzma::decoder(&means.pool)),
         FileType::Lzip => Box::new(lzip::decoder(&means.pool)),
+        FileType::SevenZip => Box::new(sevenz::decoder(&means.pool)),
+        FileType::Cpio => Box::new(CpioDecoder::new()),
+        FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
+        FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => Box::new(Exposed::new(HeldDecoder::new(&means.pool, Ole2::new(&means.pool)))),
         FileType::Rtf => Box::new(Exposed::new(rtf::decoder())),
@@ -72,7 +82,7 @@ mod tests {
             let is_unread = matches!(open(*file_type, &means), Ok(None));
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
-        assert!(matches!(open(FileType::Rar, &means), Err(Reason::Unsupported)));
+        assert!(matches!(open(FileType::Ace, &means), Err(Reason::Unsupported)));
         assert!(matches!(open(FileType::Pe, &means), Ok(None)));
     }
 }

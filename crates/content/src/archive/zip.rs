@@ -13,6 +13,7 @@ use crate::codec::unpacker::Unpacker;
 use crate::decoder::{Decoder, Event, More, Step};
 use crate::field::{Field, u16_le, u32_le, u64_le};
 use directory::{Agreement, Tally};
+pub(crate) use header::code_page_437;
 use header::{End, Header, Place};
 use lockgate_model::{Pool, Reason};
 use search::Search;

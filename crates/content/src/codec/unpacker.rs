@@ -5,7 +5,9 @@ use super::deflate64::Deflate64;
 use super::implode::Implode;
 use super::inflate::{self, Inflater};
 use super::lz::{Lz, Symbols};
+use super::lzhuf::Unlz;
 use super::lzma::InZip;
+use super::ppmd7::{self, SevenZipPpmd};
 use super::stream::Undo;
 use super::xz::{Streams, Xz};
 use super::zstd::Zstd;
@@ -34,6 +36,15 @@ pub enum Packing {
     Lzma(Option<u64>),
     /// One stream of xz.
     Xz,
+    /// PPMd as 7z has it.
+    Ppmd7 {
+        /// The model's order.
+        order: u8,
+        /// Bytes of its memory.
+        memory_bytes: u32,
+        /// Bytes that it makes.
+        size: u64,
+    },
     /// Frames of Zstandard: one, where nobody knows how long they are.
     Zstd(Extent),
 }
@@ -112,6 +123,7 @@ impl Unpacker {
             Packing::Deflate64 | Packing::Implode { .. } => LZ_NANOS_PER_KIB,
             Packing::Bzip2 => super::bzip2::NANOS_PER_KIB,
             Packing::Lzma(_) | Packing::Xz => super::lzma::NANOS_PER_KIB,
+            Packing::Ppmd7 { .. } => ppmd7::NANOS_PER_KIB,
             Packing::Zstd(_) => super::zstd::NANOS_PER_KIB,
         }
     }
@@ -131,6 +143,9 @@ fn begin(pool: &Arc<Pool>, packing: Packing) -> Result<Box<dyn Unpack>, Reason> 
         Packing::Implode { flags, size } => Box::new(Lz::new(pool, Implode::new(flags), Some(size))?),
         Packing::Bzip2 => Box::new(Bunzip::new(pool)?),
         Packing::Lzma(size) => Box::new(InZip::new(pool, size)),
+        Packing::Ppmd7 { order, memory_bytes, size } => {
+            Box::new(ppmd7::seven_zip(pool, order.into(), memory_bytes, Some(size))?)
+        }
         Packing::Xz => Box::new(Xz::new(pool, Streams::One)),
         Packing::Zstd(extent) => Box::new(Frames { zstd: Zstd::new(pool), extent }),
     })
@@ -189,6 +204,20 @@ impl Unpack for Xz {
 
     fn worked_nanos(&self) -> u64 {
         Undo::worked_nanos(self)
+    }
+}
+
+impl Unpack for Unlz<SevenZipPpmd> {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
+        Self::run(self, input, more, output)
+    }
+
+    fn owes(&self, more: More) -> bool {
+        Self::owes(self, more)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        Self::worked_nanos(self)
     }
 }
 

@@ -207,7 +207,7 @@ impl End {
 }
 
 /// What code page 437 has in its upper half.
-fn code_page_437(byte: u8) -> char {
+pub(crate) fn code_page_437(byte: u8) -> char {
     const UPPER: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
     match byte {
         0..=127 => char::from(byte),

@@ -31,6 +31,8 @@ pub struct Alone {
 enum Form {
     Alone,
     Zip,
+    /// Properties and dictionary, told elsewhere.
+    Bare,
 }
 
 /// Awaits a `.lzma` file; takes memory when its head is there.
@@ -65,6 +67,18 @@ impl Alone {
         Self { pool, form, head: Vec::new(), lzma: None, size, made: 0, debt }
     }
 
+    /// A stream whose properties and dictionary were told elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Where there are no such properties, or the pool gives no more.
+    pub(crate) fn bare(pool: &Arc<Pool>, properties: [u8; 5], size: Option<u64>) -> Result<Self, Reason> {
+        let mut alone = Self::new(pool, Form::Bare, size);
+        alone.head = properties.to_vec();
+        alone.lzma = Some(alone.begin()?);
+        Ok(alone)
+    }
+
     /// Takes what is missing of the head; answers how much, and whether it is whole.
     fn gather(&mut self, input: &[u8]) -> (usize, bool) {
         let length = if self.form == Form::Alone { ALONE_HEAD_BYTES } else { ZIP_HEAD_BYTES };
@@ -83,6 +97,7 @@ impl Alone {
                 return Err(Reason::Damaged);
             }
             Form::Zip => &self.head[4..],
+            Form::Bare => self.head.as_slice(),
         };
         Lzma::new(&self.pool, Properties::from_byte(properties[0])?, u32_le(properties, 1))
     }

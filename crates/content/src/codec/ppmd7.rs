@@ -1,0 +1,328 @@
+//! PPMd, variant H (D. Shkarin, "PPM: one step to practicality", 2002): the model, as RAR 3 and 7z have it. Rule: the
+//! same numbers in the same order as everybody's, for a model that is off by one reads noise from there on.
+//!
+//! The model predicts the next byte from the up to 64 bytes before it and learns from what it was. It knows nothing of
+//! where its bits come from: RAR and 7z have each a range coder of its own, which is a [`Coder`].
+
+mod arena;
+mod coder;
+mod context;
+mod stream;
+mod successors;
+
+pub(crate) use coder::{Bytes, Coder, RarCoder, SYMBOL_BYTES_MAX, SevenZipCoder};
+pub(crate) use stream::{SevenZipPpmd, seven_zip};
+
+use arena::{Arena, CONTEXT_BYTES, State};
+use lockgate_model::{Pool, Reason};
+use std::sync::Arc;
+
+/// What a byte costs, for each KiB.
+pub(crate) const NANOS_PER_KIB: u32 = 100_000;
+/// The highest order, as its byte allows.
+pub(crate) const ORDER_MAX: u32 = 64;
+/// Memory that the model may be told to use: the least with which there is any, and the most of RAR.
+pub(crate) const MEMORY_BYTES_MIN: u32 = 1 << 11;
+
+/// The scale of a context with one symbol, and how fast what is known of it follows.
+const BINARY_SCALE_BITS: u32 = 14;
+const PERIOD_BITS: u32 = 7;
+const INTERVAL: u16 = 1 << PERIOD_BITS;
+/// No symbol is counted further.
+const FREQUENCY_MAX: u32 = 124;
+/// Escapes at first, by how certain the context was.
+const ESCAPES_AT_FIRST: [u16; 8] = [0x3cdd, 0x1f3f, 0x59bf, 0x48f3, 0x64a1, 0x5abc, 0x6632, 0x6051];
+/// Escapes of a context that has just got its second symbol.
+const ESCAPES: [u8; 16] = [25, 14, 9, 7, 5, 5, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2];
+
+/// How often a context of a kind escaped: the secondary estimation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimate {
+    sum: u16,
+    shift: u8,
+    count: u8,
+}
+
+impl Estimate {
+    fn mean(&mut self) -> u32 {
+        let mean = self.sum >> self.shift;
+        self.sum = self.sum.wrapping_sub(mean);
+        u32::from(mean).max(1)
+    }
+
+    fn update(&mut self) {
+        if u32::from(self.shift) >= PERIOD_BITS {
+            return;
+        }
+        self.count = self.count.wrapping_sub(1);
+        if self.count == 0 {
+            self.sum = self.sum.wrapping_shl(1);
+            self.count = (3_u32 << self.shift) as u8;
+            self.shift += 1;
+        }
+    }
+}
+
+/// What is predicted from what.
+pub(crate) struct Model {
+    arena: Arena,
+    order_max: u32,
+    /// The context at hand and the longest; where the symbol was found, none after an escape.
+    min_context: u32,
+    max_context: u32,
+    found: u32,
+    order_fall: u32,
+    escape_count: u8,
+    masked: u32,
+    initial_escape: u32,
+    previous_success: u8,
+    run_length: i32,
+    initial_run_length: i32,
+    high_bits: u8,
+    char_mask: [u8; 256],
+    binary: Vec<[u16; 64]>,
+    estimates: [[Estimate; 16]; 25],
+    no_estimate: Estimate,
+}
+
+impl Model {
+    /// A model of this order in so many bytes of memory, drawn from the pool as they are used.
+    ///
+    /// # Errors
+    ///
+    /// Damaged where there is no such model.
+    pub(crate) fn new(pool: &Arc<Pool>, order_max: u32, memory_bytes: u32) -> Result<Self, Reason> {
+        if !(2..=ORDER_MAX).contains(&order_max) || memory_bytes < MEMORY_BYTES_MIN {
+            return Err(Reason::Damaged);
+        }
+        let mut model = Self {
+            arena: Arena::new(pool, memory_bytes)?,
+            order_max,
+            min_context: 0,
+            max_context: 0,
+            found: 0,
+            order_fall: 0,
+            escape_count: 1,
+            masked: 0,
+            initial_escape: 0,
+            previous_success: 0,
+            run_length: 0,
+            initial_run_length: 0,
+            high_bits: 0,
+            char_mask: [0; 256],
+            binary: vec![[0; 64]; 128],
+            estimates: [[Estimate::default(); 16]; 25],
+            no_estimate: Estimate { sum: 0, shift: PERIOD_BITS as u8, count: 64 },
+        };
+        model.restart()?;
+        Ok(model)
+    }
+
+    /// Forgets everything.
+    fn restart(&mut self) -> Result<(), Reason> {
+        self.arena.restart();
+        self.char_mask = [0; 256];
+        self.previous_success = 0;
+        self.order_fall = self.order_max;
+        self.initial_run_length = -(self.order_max.min(12) as i32) - 1;
+        self.run_length = self.initial_run_length;
+        let context = self.arena.new_context()?.ok_or(Reason::Damaged)?;
+        let states = self.arena.new_units(256 / 2)?.ok_or(Reason::Damaged)?;
+        self.arena.set_count(context, 256);
+        self.arena.set_sum(context, 257);
+        self.arena.set_states(context, states);
+        for symbol in 0..=255 {
+            let state = State { symbol, frequency: 1, successor: 0 };
+            self.arena.set_state(states + u32::from(symbol) * arena::STATE_BYTES, state);
+        }
+        (self.min_context, self.max_context, self.found) = (context, context, states);
+        for (frequency, row) in self.binary.iter_mut().enumerate() {
+            for (at, cell) in row.iter_mut().enumerate() {
+                *cell = (1 << BINARY_SCALE_BITS) - ESCAPES_AT_FIRST[at % 8] / (frequency as u16 + 2);
+            }
+        }
+        for (at, row) in self.estimates.iter_mut().enumerate() {
+            row.fill(Estimate { sum: (5 * at as u16 + 10) << 3, shift: PERIOD_BITS as u8 - 4, count: 4 });
+        }
+        Ok(())
+    }
+
+    /// The next byte; `None` where the coder says that there is none, as 7z's may.
+    ///
+    /// # Errors
+    ///
+    /// Damaged where it says what cannot be, or as the pool says.
+    pub(crate) fn next(
+        &mut self,
+        coder: &mut impl Coder,
+        bytes: &mut impl Bytes,
+    ) -> Result<Option<u8>, Reason> {
+        if self.arena.count(self.min_context) == 1 {
+            self.binary_symbol(coder, bytes);
+        } else {
+            self.first_symbol(coder, bytes)?;
+        }
+        while self.found == 0 {
+            loop {
+                self.order_fall += 1;
+                self.min_context = self.arena.suffix(self.min_context);
+                if self.min_context == 0 {
+                    return Ok(None);
+                }
+                if self.arena.count(self.min_context) != self.masked {
+                    break;
+                }
+            }
+            self.escaped_symbol(coder, bytes)?;
+        }
+        let found = self.arena.state(self.found);
+        if self.order_fall == 0 && found.successor > self.arena.text() {
+            self.min_context = found.successor;
+            self.max_context = found.successor;
+        } else {
+            self.update()?;
+            if self.escape_count == 0 {
+                self.escape_count = 1;
+                self.char_mask = [0; 256];
+            }
+        }
+        Ok(Some(found.symbol))
+    }
+
+    /// Learns from the symbol that was found.
+    fn update(&mut self) -> Result<(), Reason> {
+        if !self.learn()? {
+            self.restart()?;
+            self.escape_count = 0;
+        }
+        Ok(())
+    }
+
+    /// `false` where the memory is used up.
+    fn learn(&mut self) -> Result<bool, Reason> {
+        let mut found = self.arena.state(self.found);
+        let in_suffix = self.learn_in_suffix(found);
+        if self.order_fall == 0 {
+            let Some(context) = self.create_successors(successors::Found::InLongest, in_suffix)? else {
+                return Ok(false);
+            };
+            (self.min_context, self.max_context) = (context, context);
+            self.arena.set_successor(self.found, context);
+            return Ok(true);
+        }
+        let Some(mut successor) = self.arena.push_text(found.symbol)? else { return Ok(false) };
+        if found.successor != 0 {
+            if found.successor <= self.arena.text() {
+                match self.create_successors(successors::Found::InShorter, in_suffix)? {
+                    Some(context) => found.successor = context,
+                    None => return Ok(false),
+                }
+            }
+            self.order_fall -= 1;
+            if self.order_fall == 0 {
+                successor = found.successor;
+                if self.max_context != self.min_context {
+                    self.arena.pop_text();
+                }
+            }
+        } else {
+            self.arena.set_successor(self.found, successor);
+            found.successor = self.min_context;
+        }
+        if !self.learn_in_longer(found, successor)? {
+            return Ok(false);
+        }
+        (self.min_context, self.max_context) = (found.successor, found.successor);
+        Ok(true)
+    }
+
+    /// The symbol counts for the next shorter context, too; where it stands there.
+    fn learn_in_suffix(&mut self, found: State) -> Option<u32> {
+        let suffix = self.arena.suffix(self.min_context);
+        if u32::from(found.frequency) >= FREQUENCY_MAX / 4 || suffix == 0 {
+            return None;
+        }
+        let arena = &mut self.arena;
+        if arena.count(suffix) == 1 {
+            let at = arena.only_state(suffix);
+            let mut state = arena.state(at);
+            state.frequency += u8::from(state.frequency < 32);
+            arena.set_state(at, state);
+            return Some(at);
+        }
+        let first = arena.states(suffix);
+        let mut at = arena.find(suffix, found.symbol);
+        if at != first {
+            let before = arena.state(at - arena::STATE_BYTES);
+            let state = arena.state(at);
+            if state.frequency >= before.frequency {
+                arena.set_state(at, before);
+                at -= arena::STATE_BYTES;
+                arena.set_state(at, state);
+            }
+        }
+        let mut state = arena.state(at);
+        if u32::from(state.frequency) < FREQUENCY_MAX - 9 {
+            state.frequency += 2;
+            arena.set_state(at, state);
+            arena.set_sum(suffix, arena.sum(suffix).wrapping_add(2));
+        }
+        Some(at)
+    }
+
+    /// All contexts between the longest and the one that knew the symbol learn it. `false` where the memory is used up.
+    fn learn_in_longer(&mut self, found: State, successor: u32) -> Result<bool, Reason> {
+        let arena = &mut self.arena;
+        let known = arena.count(self.min_context);
+        let frequency = u32::from(found.frequency);
+        let others = arena.sum(self.min_context).wrapping_sub(known).wrapping_sub(frequency.wrapping_sub(1));
+        let mut context = self.max_context;
+        while context != self.min_context && context != 0 {
+            let count = arena.count(context);
+            if count == 1 {
+                let Some(states) = arena.new_units(1)? else { return Ok(false) };
+                let mut only = arena.state(arena.only_state(context));
+                let doubled = u32::from(only.frequency) * 2;
+                let is_rare = u32::from(only.frequency) < FREQUENCY_MAX / 4 - 1;
+                only.frequency = if is_rare { doubled } else { FREQUENCY_MAX - 4 } as u8;
+                arena.set_state(states, only);
+                arena.set_states(context, states);
+                let sum = u32::from(only.frequency) + self.initial_escape + u32::from(known > 3);
+                arena.set_sum(context, sum);
+            } else {
+                if count.is_multiple_of(2) {
+                    let Some(states) = arena.expand(arena.states(context), count / 2)? else {
+                        return Ok(false);
+                    };
+                    arena.set_states(context, states);
+                }
+                let sum = arena.sum(context);
+                let is_small = 4 * count <= known && sum <= 8 * count;
+                arena.set_sum(context, sum + u32::from(2 * count < known) + 2 * u32::from(is_small));
+            }
+            let sum = arena.sum(context);
+            let (weight, scale) = (2 * frequency * (sum + 6), others.wrapping_add(sum));
+            let above = |times: u32| u32::from(weight >= times.wrapping_mul(scale));
+            let (new, more) = if weight < scale.wrapping_mul(6) {
+                (1 + u32::from(weight > scale) + above(4), 3)
+            } else {
+                let new = 4 + above(9) + above(12) + above(15);
+                (new, new)
+            };
+            arena.set_sum(context, sum + more);
+            let at = arena.states(context) + count * arena::STATE_BYTES;
+            arena.set_state(at, State { symbol: found.symbol, frequency: new as u8, successor });
+            arena.set_count(context, count + 1);
+            context = arena.suffix(context);
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a context's place makes sense: it is no byte of text.
+fn is_context(arena: &Arena, at: u32) -> bool {
+    at > arena.text() && at.checked_add(CONTEXT_BYTES).is_some()
+}
+
+#[cfg(test)]
+mod tests;
