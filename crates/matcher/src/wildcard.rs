@@ -86,11 +86,6 @@ impl Cell {
     pub fn lower(self) -> u8 {
         if self.mask == !0x20 { self.value | 0x20 } else { self.value }
     }
-
-    /// Whether it agrees with a byte.
-    pub fn agrees(self, byte: u8) -> bool {
-        byte & self.mask == self.value
-    }
 }
 
 impl Wildcard {
