@@ -24,16 +24,18 @@ sources() {
     content=crates/content/src proto=crates/proto/src virus=crates/antivirus/src inspect=crates/inspect/src
     web=crates/webfilter/src
     case $1 in
-    mime) find $content/mime -name '*.rs' ! -name uuencode.rs ! -name '*tests.rs' ;;
+    mime) find $content/mime -name '*.rs' ! -name embedded.rs ! -name binhex.rs ! -name mbox.rs ! -name '*tests.rs' ;;
     zip) echo $content/archive/zip $content/archive/zip.rs ;;
     gzip) echo $content/codec/gzip $content/codec/gzip.rs ;;
     bzip2) echo $content/codec/bzip2 $content/codec/bzip2.rs ;;
     brotli) echo $content/codec/brotli.rs $content/codec/stream.rs ;;
     deflate) echo $content/codec/deflate.rs $content/codec/stream.rs $content/codec/inflate.rs ;;
     zstd) find $content/codec/zstd $content/codec/zstd.rs -name '*.rs' ! -name tests.rs ;;
+    documents) find $content/document -name '*.rs' ! -name tests.rs ;;
     cabinets) echo $content/codec/lzw.rs $content/codec/stream.rs ;;
     tar) echo $content/archive/tar $content/archive/tar.rs ;;
-    uuencode) echo $content/mime/uuencode.rs ;;
+    embedded) echo $content/mime/embedded.rs $content/mime/binhex.rs $content/mime/yenc.rs ;;
+    mbox) echo $content/mime/mbox.rs ;;
     filetype) echo $content/filetype $content/filetype.rs ;;
     smtp_receiver) echo $proto/smtp/receiver.rs $proto/dotted.rs $proto/lines.rs $proto/line_ends.rs ;;
     smtp_command) echo $proto/smtp/command.rs $proto/smtp/address.rs $proto/smtp/parameters.rs $proto/smtp/server.rs ;;

@@ -13,9 +13,9 @@ use crate::codec::gzip::GzipDecoder;
 use crate::codec::{lzip, lzma, lzw, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
-use crate::document::{Exposed, rtf};
+use crate::document::{Exposed, html, onenote, pdf, rtf, tnef};
 use crate::held::HeldDecoder;
-use crate::mime::{MimeDecoder, UuencodeDecoder};
+use crate::mime::{EmbeddedDecoder, MboxDecoder, MimeDecoder};
 use lockgate_model::filetype::Kind;
 use lockgate_model::{FileType, Reason};
 
@@ -27,8 +27,9 @@ use lockgate_model::{FileType, Reason};
 pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
     Ok(Some(match file_type {
         FileType::Mail => Box::new(MimeDecoder::new(&means.pool)),
-        // Old mailers put files into the text itself.
-        FileType::Text => Box::new(UuencodeDecoder::new()),
+        // Old mailers, and people, put files into the text itself.
+        FileType::Text => Box::new(EmbeddedDecoder::new()),
+        FileType::Mbox => Box::new(MboxDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),
         FileType::Zstd => Box::new(zstd::decoder(&means.pool)),
@@ -44,6 +45,10 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
         FileType::Ole2 => Box::new(Exposed::new(HeldDecoder::new(&means.pool, Ole2::new(&means.pool)))),
+        FileType::Pdf => Box::new(Exposed::new(pdf::decoder())),
+        FileType::OneNote => Box::new(Exposed::new(onenote::decoder())),
+        FileType::Tnef => Box::new(tnef::decoder()),
+        FileType::Html | FileType::Script => Box::new(html::decoder()),
         FileType::Rtf => Box::new(Exposed::new(rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.

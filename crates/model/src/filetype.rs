@@ -47,6 +47,7 @@ file_types! {
     Html "html" Text,
     Script "script" Program,
     Mail "mail" Container,
+    Mbox "mbox" Container,
     Zip "zip" Container,
     Gzip "gzip" Container,
     Bzip2 "bzip2" Container,

@@ -5,13 +5,14 @@
 mod directory;
 mod sectors;
 
+use super::lzfu::CompressedRtf;
 use super::outbox::Outbox;
-use super::package::Package;
+use super::package::{Package, base_name};
 use super::parser::Parser;
 use super::powerpoint::PowerPoint;
 use super::vba::{self, Container, Module, ModuleOffset};
 use crate::decoder::{Entry, Event};
-use crate::field::{u16_le, u32_le};
+use crate::field::{label, u16_le, u32_le};
 use crate::held::Whole;
 use directory::{Directory, Node, NodeKind};
 use lockgate_model::{Grant, Pool, Reason};
@@ -25,6 +26,14 @@ const PROJECTS_MAX: usize = 16;
 const PROJECT_BYTES_MAX: usize = 256 << 10;
 /// How much of a stream is looked at to see whether it is encrypted.
 const HEAD_BYTES: usize = 2048;
+/// Streams of a message: its compressed text, an attachment, and the attachment's names, the best first.
+const MESSAGE_RTF: &str = "__substg1.0_10090102";
+const MESSAGE_DATA: &str = "__substg1.0_37010102";
+const MESSAGE_NAMES: [&str; 4] =
+    ["__substg1.0_3707001f", "__substg1.0_3707001e", "__substg1.0_3704001f", "__substg1.0_3704001e"];
+/// How near in the directory the name is looked for, and how long it may be.
+const NEAR_ENTRIES: u32 = 64;
+const NAME_BYTES_MAX: usize = 520;
 /// What reading costs.
 const NANOS_PER_KIB: u32 = 500;
 
@@ -143,7 +152,8 @@ impl Ole2 {
             self.out.incomplete(Reason::Encrypted);
         }
         let path = loaded.directory.path(&loaded.sectors, whole, at);
-        self.out.open(Entry { name: Some(path.clone()), label: path, declared: None });
+        let name = loaded.attachment_name(whole, at, &node).unwrap_or_else(|| path.clone());
+        self.out.open(Entry { name: Some(name), label: path, declared: None });
         self.work = Work::Stream(at, cursor);
     }
 
@@ -179,6 +189,9 @@ impl Ole2 {
         }
         if name == "powerpoint document" {
             return Some(Box::new(PowerPoint::new(path())));
+        }
+        if name == MESSAGE_RTF {
+            return Some(Box::new(CompressedRtf::new(format!("{}/rtf", path()))));
         }
         let parent = loaded.directory.parent(at);
         let known = self.modules.iter().find(|(storage, module)| *storage == parent && module.stream == name);
@@ -262,6 +275,29 @@ impl Loaded {
         self.directory
             .node(&self.sectors, whole, at)
             .filter(|node| node.kind == NodeKind::Stream && node.length > 0)
+    }
+
+    /// The file name of a message's attachment (MS-OXMSG, section 2.2.2), which stands in a stream beside it.
+    fn attachment_name(&self, whole: &[u8], at: u32, node: &Node) -> Option<String> {
+        if !node.name.eq_ignore_ascii_case(MESSAGE_DATA) {
+            return None;
+        }
+        let near = at.saturating_sub(NEAR_ENTRIES)..at.saturating_add(NEAR_ENTRIES);
+        let parent = self.directory.parent(at);
+        let beside: Vec<Node> = near
+            .filter(|other| self.directory.parent(*other) == parent)
+            .filter_map(|other| self.stream(whole, other))
+            .filter(|other| MESSAGE_NAMES.contains(&&other.name.to_lowercase()[..]))
+            .collect();
+        let rank = |node: &&Node| MESSAGE_NAMES.iter().position(|name| node.name.eq_ignore_ascii_case(name));
+        let stream = beside.iter().min_by_key(rank)?;
+        let mut bytes = [0; NAME_BYTES_MAX];
+        let length = stream.open(&self.sectors).read(&self.sectors, whole, &mut bytes);
+        let bytes = &bytes[..length];
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16_le(pair, 0)).collect();
+        let is_wide = stream.name.ends_with(['f', 'F']);
+        let name = if is_wide { String::from_utf16_lossy(&units) } else { base_name(bytes) };
+        Some(label(name.trim_end_matches('\0'))).filter(|name| !name.is_empty())
     }
 
     /// Whether the stream shows that the document is encrypted.

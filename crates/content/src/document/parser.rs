@@ -12,6 +12,9 @@ pub(super) trait Parser: Send {
     /// of it only where something is said.
     fn push(&mut self, input: &[u8], out: &mut Outbox) -> usize;
 
+    /// No more input comes. What is owed then is asked for before [`finish`](Self::finish).
+    fn end_input(&mut self, _out: &mut Outbox) {}
+
     /// The stream has ended.
     fn finish(&mut self, out: &mut Outbox);
 
@@ -28,12 +31,21 @@ pub(super) trait Parser: Send {
 pub(super) struct ParserDecoder<P> {
     parser: P,
     out: Outbox,
-    has_ended: bool,
+    expect: Expect,
+}
+
+/// The next thing of the part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Input,
+    /// All input has come.
+    Finish,
+    Nothing,
 }
 
 impl<P: Parser> ParserDecoder<P> {
     pub(super) fn of(parser: P) -> Self {
-        Self { parser, out: Outbox::default(), has_ended: false }
+        Self { parser, out: Outbox::default(), expect: Expect::Input }
     }
 }
 
@@ -42,7 +54,7 @@ impl<P: Parser> Decoder for ParserDecoder<P> {
         if let Some(event) = self.out.next(scratch) {
             return Step::new(0, event);
         }
-        if self.has_ended {
+        if self.expect == Expect::Nothing {
             return Step::new(0, Event::End);
         }
         let mut used = 0;
@@ -52,10 +64,13 @@ impl<P: Parser> Decoder for ParserDecoder<P> {
             used = self.parser.push(&input[..input.len().min(PIECE_BYTES)], &mut self.out);
         } else if more == More::Follows {
             return Step::new(0, Event::NeedInput);
+        } else if self.expect == Expect::Input {
+            self.parser.end_input(&mut self.out);
+            self.expect = Expect::Finish;
         } else {
             self.parser.finish(&mut self.out);
             self.out.close();
-            self.has_ended = true;
+            self.expect = Expect::Nothing;
         }
         Step::new(used, self.out.next(scratch).unwrap_or(Event::Working))
     }

@@ -67,6 +67,7 @@ pub(super) const RULES: &[Rule] = &[
     magic(Pdf, b"%PDF-"),
     magic(Rtf, b"{\\rt"),
     magic(OneNote, b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d\xae\xb1\x53\x78\xd0\x29\x96\xd3"),
+    magic(OneNote, b"\xa1\x2f\xff\x43\xd9\xef\x76\x4c\x9e\xe2\x10\xea\x57\x22\x76\x5f"),
     magic(PostScript, b"%!"),
     magic(PostScript, b"\xc5\xd0\xd3\xc6"),
     look(Swf, swf),

@@ -2,14 +2,17 @@
 
 use super::Test::Look;
 use super::{Rule, Says, Seen};
-use lockgate_model::FileType::{Html, Mail, Pdf, Script, Text};
+use lockgate_model::FileType::{Html, Mail, Mbox, Pdf, Script, Text};
 
 /// In order of precedence, behind all magic numbers.
 pub(super) const RULES: &[Rule] = &[
     Rule { file_type: Html, asks: Look(html) },
+    Rule { file_type: Html, asks: Look(xml_page) },
     Rule { file_type: Script, asks: Look(script) },
+    Rule { file_type: Mbox, asks: Look(mailbox) },
     Rule { file_type: Mail, asks: Look(mail) },
     Rule { file_type: Pdf, asks: Look(late_pdf) },
+    Rule { file_type: Text, asks: Look(yenc) },
     Rule { file_type: Text, asks: Look(text) },
 ];
 
@@ -32,11 +35,12 @@ const TAGS: &[&[u8]] = &[
     b"<p>",
     b"<a ",
     b"<!--",
+    b"<svg",
 ];
 
 /// Beginnings of what an interpreter runs.
 const SCRIPTS: &[&[u8]] =
-    &[b"#!", b"<?php", b"<%", b"@echo ", b"<job", b"<package>", b"on error resume next"];
+    &[b"#!", b"<?php", b"<%", b"@echo ", b"<job", b"<package>", b"on error resume next", b"#@~^"];
 
 /// Header fields that begin a stored mail and hardly anything else.
 const FIELDS_FIRST: &[&[u8]] = &[
@@ -72,8 +76,46 @@ fn html(bytes: &[u8], _: Seen) -> Says {
     begins(bytes, TAGS)
 }
 
+/// Drawings and pages that begin as XML: browsers run what is in them.
+fn xml_page(bytes: &[u8], seen: Seen) -> Says {
+    match begins(bytes, &[b"<?xml"]) {
+        Says::Yes => {}
+        other => return other,
+    }
+    let is_page = |tag: &[u8]| bytes.windows(tag.len()).any(|window| window.eq_ignore_ascii_case(tag));
+    if [&b"<svg"[..], b"<html", b"<!doctype html"].into_iter().any(is_page) {
+        Says::Yes
+    } else if seen == Seen::Whole {
+        Says::No
+    } else {
+        Says::Perhaps
+    }
+}
+
 fn script(bytes: &[u8], _: Seen) -> Says {
     begins(bytes, SCRIPTS)
+}
+
+/// A mail behind the line that mbox puts before each.
+fn mailbox(bytes: &[u8], seen: Seen) -> Says {
+    const FROM: &[u8] = b"From ";
+    if bytes.starts_with(FROM) {
+        return mail(bytes, seen);
+    }
+    if FROM.starts_with(bytes) { Says::Perhaps } else { Says::No }
+}
+
+/// yEnc is text for those who look into it, though most bytes are none that text has.
+fn yenc(bytes: &[u8], seen: Seen) -> Says {
+    const BEGIN: &[u8] = b"=ybegin ";
+    let is_begin = |at: usize| at == 0 || bytes[at - 1] == b'\n';
+    if memchr::memmem::find_iter(bytes, BEGIN).any(is_begin) {
+        Says::Yes
+    } else if seen == Seen::Whole {
+        Says::No
+    } else {
+        Says::Perhaps
+    }
 }
 
 /// One header field that says it all, or two that mails have among the first lines, and every line a field.

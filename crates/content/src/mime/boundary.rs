@@ -86,7 +86,10 @@ impl Stack {
         let has_room = self.boundaries_bytes() + boundary.len() <= BOUNDARIES_BYTES_MAX;
         match self.open.last_mut() {
             Some(multipart) if multipart.boundaries.len() < BOUNDARIES_MAX && has_room => {
-                multipart.boundaries.push(bounded(boundary));
+                let boundary = bounded(boundary);
+                if !multipart.boundaries.contains(&boundary) {
+                    multipart.boundaries.push(boundary);
+                }
                 true
             }
             _ => false,
@@ -101,10 +104,17 @@ impl Stack {
             .flat_map(|(level, open)| open.boundaries.iter().map(move |b| (level, &**b)))
     }
 
-    /// Closes all multiparts inside of that level; `true` if one of them had not come to its end.
+    /// Closes all multiparts inside of that level; `true` if one of them had not come to its end. To readers that look
+    /// for its end first it goes on: where one of its delimiters comes, it divides all the same.
     pub(super) fn truncate(&mut self, level: usize) -> bool {
-        let is_cut = self.open.iter().skip(level + 1).any(Multipart::is_unended);
-        self.open.truncate(level + 1);
+        let mut boundaries = Vec::new();
+        for multipart in self.open.drain((level + 1).min(self.open.len())..).filter(Multipart::is_unended) {
+            boundaries.extend(multipart.boundaries);
+        }
+        let is_cut = !boundaries.is_empty();
+        for boundary in boundaries {
+            self.add(&boundary);
+        }
         is_cut
     }
 

@@ -6,7 +6,7 @@
 
 mod delimiter;
 
-use super::again::{Again, Doubts};
+use super::again::{Again, Doubts, Reading};
 use super::boundary::{Delimiter, Kind, Rest, Stack};
 use super::header::{HeaderReader, Stop};
 use super::limits::FIELDS_MAX;
@@ -46,6 +46,10 @@ pub struct MimeDecoder {
     encodings: Encodings,
     /// Other readings of the last body.
     again: Again,
+    /// A multipart had no end where the one around it went on: to some readers it goes on itself.
+    is_cut: bool,
+    /// How the last body was encoded then, which may go on as well.
+    cut_off: Option<Transfer>,
 }
 
 /// What is done with transfer encodings.
@@ -98,6 +102,8 @@ impl MimeDecoder {
             is_top: true,
             encodings: Encodings::Undone,
             again: Again::new(pool),
+            is_cut: false,
+            cut_off: None,
         }
     }
 
@@ -245,6 +251,9 @@ impl MimeDecoder {
         let in_digest = self.stack.last().is_some_and(|multipart| multipart.is_digest);
         let mut plan = Plan::new(&fields, in_digest, &mut self.oddities);
         let is_left = self.encodings == Encodings::Left && !matches!(plan.transfer, Transfer::Identity);
+        if let Some(transfer) = self.cut_off.take().filter(|_| fields.is_headless) {
+            plan.readings.push(Reading::new("as-before", transfer));
+        }
         if is_left {
             plan.transfer = Transfer::Identity;
             plan.readings.clear();
@@ -388,6 +397,10 @@ impl MimeDecoder {
         }
         if self.stack.truncate(delimiter.level) {
             self.oddities.note(Oddity::MultipartWithoutEnd);
+            self.is_cut = true;
+        }
+        if let (Place::Leaf(transfer), true) = (&self.place, self.is_cut) {
+            self.cut_off = transfer.anew();
         }
         if let Some(multipart) = self.stack.last_mut() {
             match delimiter.kind {

@@ -81,6 +81,8 @@ pub(super) struct Fields {
     pub is_encoding_folded: bool,
     /// A line that is none of a header has been taken for the first of the body: to others it is junk in the header.
     pub is_body_line: bool,
+    /// There was no field at all.
+    pub is_headless: bool,
     /// The fields were longer than what is held of them.
     pub is_cut: bool,
     /// What was met.
@@ -120,6 +122,7 @@ impl HeaderReader {
     /// The block has ended: what it says.
     pub(super) fn finish(&mut self) -> Fields {
         self.finish_field();
+        self.fields.is_headless = !self.has_begun;
         std::mem::take(&mut self.fields)
     }
 

@@ -2,16 +2,19 @@
 //!
 //! Read [`decoder`](MimeDecoder) first, then `boundary` (which line divides what), `header`, `field` and `plan` (what a
 //! header says), `transfer` with `base64`, `quoted_printable` and `uuencoded` (the bytes of a part), and [`limits`].
-//! [`UuencodeDecoder`] is for what people paste into text.
+//! [`EmbeddedDecoder`] is for what people paste into text, [`MboxDecoder`] for files of many messages.
 
 mod again;
 mod base64;
 mod base64_simd;
+mod binhex;
 mod boundary;
 mod decoder;
+mod embedded;
 mod field;
 mod header;
 pub mod limits;
+mod mbox;
 mod names;
 mod oddity;
 mod plan;
@@ -21,9 +24,10 @@ mod random_tests;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod uuencode;
 mod uuencoded;
 mod words;
+mod yenc;
 
 pub use decoder::MimeDecoder;
-pub use uuencode::UuencodeDecoder;
+pub use embedded::EmbeddedDecoder;
+pub use mbox::MboxDecoder;

@@ -55,6 +55,7 @@ oddities! {
     QuotedLooksEncoded "MIME: base64 that is said to be quoted-printable",
     UuencodedNot "MIME: a body that is said to be uuencoded and is not",
     UuencodedForeign "MIME: uuencoded data with lines that do not belong to it",
+    YencNot "MIME: a body that is said to be yEnc and is not",
     QuotedMalformed "MIME: malformed quoted-printable",
 }
 

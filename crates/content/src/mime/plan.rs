@@ -11,6 +11,7 @@ use super::quoted_printable::QuotedPrintable;
 use super::transfer::Transfer;
 use super::uuencoded::Uuencoded;
 use super::words::decode_words;
+use super::yenc;
 
 /// How a body is read.
 #[derive(Debug)]
@@ -84,6 +85,7 @@ fn readings(fields: &Fields, others: Vec<Transfer>, declared: Option<&str>) -> V
         Transfer::Base64(_) => "as-base64",
         Transfer::Quoted(_) => "as-quoted",
         Transfer::Uuencoded(_) => "as-uuencoded",
+        Transfer::Yenc(_) => "as-yenc",
     };
     let mut readings: Vec<Reading> =
         others.into_iter().map(|transfer| Reading::new(words(&transfer), transfer)).collect();
@@ -202,6 +204,9 @@ fn known_transfer(name: &str) -> Option<Transfer> {
         "7bit" | "8bit" | "binary" => Transfer::Identity,
         "base64" => Transfer::Base64(Base64::default()),
         "quoted-printable" => Transfer::Quoted(QuotedPrintable::default()),
+        // Of BinHex the line before it and both forks are read in the text that it is.
+        "mac-binhex40" | "mac-binhex" | "binhex" | "x-binhex" | "x-mac-binhex40" => Transfer::Identity,
+        "x-yencode" | "x-yenc" | "yencode" | "yenc" => Transfer::Yenc(yenc::Body::default()),
         "x-uuencode" | "x-uue" | "x-uu" | "uuencode" | "uue" => Transfer::Uuencoded(Uuencoded::default()),
         _ => return None,
     })

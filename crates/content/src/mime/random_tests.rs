@@ -1,6 +1,6 @@
 //! Messages and texts put together at random. Rule: the same children at every cut, and no panic.
 
-use super::{MimeDecoder, UuencodeDecoder};
+use super::{EmbeddedDecoder, MimeDecoder};
 use crate::decoder::Decoder;
 use crate::trace::trace;
 use lockgate_model::Pool;
@@ -51,6 +51,19 @@ const FRAGMENTS: &[&str] = &[
     " ",
     "\t",
     "begin 644 x\n",
+    "=ybegin line=8 size=9 name=x\n",
+    "=yend\n",
+    "=y",
+    "(This file must be converted with BinHex 4.0)\n",
+    ":",
+    "#86)C",
+    "$f*TEQKPH#jdCA-`!",
+    "Content-Transfer-Encoding: 7bit",
+    " Content-Transfer-Encoding: base64\n",
+    "Content-Transfer-Encoding: x-yenc",
+    "From a@b 12:00\n",
+    "\n\nFrom ",
+    "From ",
     "begin-base64 644 y\n",
     "#86)C",
     "\nend\n",
@@ -87,7 +100,7 @@ fn random_messages_at_random_cuts() {
         let count = 1 + numbers.below(60);
         let input: String = (0..count).map(|_| FRAGMENTS[numbers.below(FRAGMENTS.len())]).collect();
         check(&|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))), &mut numbers, &input, seed);
-        check(&|| Box::new(UuencodeDecoder::new()), &mut numbers, &input, seed);
+        check(&|| Box::new(EmbeddedDecoder::new()), &mut numbers, &input, seed);
     }
 }
 

@@ -242,6 +242,23 @@ fn bodies_with_two_readings_are_read_in_both() {
 }
 
 #[test]
+fn an_inner_multipart_that_is_cut_goes_on_for_some() {
+    let head = "Content-Type: multipart/mixed; boundary=o\n\n--o\nContent-Type: multipart/mixed; boundary=i\n\n--i\n";
+    for (body, expected) in [
+        (
+            "Content-Transfer-Encoding: base64\n\n--o\nYWJj\n--i--\n--o--\n",
+            r#"open 1.1; close; MIME: a body begins without a blank line after its header; MIME: a multipart within a multipart has no end; open 2; "YWJj"; close; open 2.as-before; "abc"; close"#,
+        ),
+        (
+            "\none\n--o\n\ntwo\n--i\n\nthree\n--o--\n",
+            r#"open 1.1; "one"; close; MIME: a multipart within a multipart has no end; open 2; "two"; close; open 3; "three"; close"#,
+        ),
+    ] {
+        assert_eq!(said(&format!("{head}{body}")), expected, "{body}");
+    }
+}
+
+#[test]
 fn a_second_reading_that_cannot_be_held_is_said() {
     let head = "Content-Transfer-Encoding: base64\n\n";
     let late = format!("{head}{}A\nYWJj", "YWJj".repeat(20_000));

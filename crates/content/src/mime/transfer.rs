@@ -5,6 +5,7 @@ use super::base64::{self, Base64};
 use super::oddity::Oddities;
 use super::quoted_printable::{self, QuotedPrintable};
 use super::uuencoded::{self, Uuencoded};
+use super::yenc;
 use crate::decoder::SCRATCH_BYTES_MIN;
 
 /// How the bytes of a part are encoded.
@@ -16,12 +17,14 @@ pub(super) enum Transfer {
     Base64(Base64),
     Quoted(QuotedPrintable),
     Uuencoded(Uuencoded),
+    Yenc(yenc::Body),
 }
 
 const _: () = assert!(
     base64::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
         && quoted_printable::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
         && uuencoded::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
+        && yenc::ROOM_BYTES_MIN < SCRATCH_BYTES_MIN
 );
 
 impl Transfer {
@@ -36,6 +39,7 @@ impl Transfer {
             Self::Base64(base64) => base64.decode(input, output),
             Self::Quoted(quoted) => quoted.decode(input, output),
             Self::Uuencoded(uuencoded) => uuencoded.decode(input, output),
+            Self::Yenc(yenc) => yenc.decode(input, output),
         }
     }
 
@@ -46,6 +50,16 @@ impl Transfer {
             Self::Base64(base64) => base64.finish(output),
             Self::Quoted(quoted) => quoted.finish(output),
             Self::Uuencoded(uuencoded) => uuencoded.finish(output),
+            Self::Yenc(yenc) => yenc.finish(output),
+        }
+    }
+
+    /// The same encoding, from its beginning; `None` where nothing is encoded.
+    pub(super) fn anew(&self) -> Option<Self> {
+        match self {
+            Self::Base64(_) => Some(Self::Base64(Base64::default())),
+            Self::Quoted(_) => Some(Self::Quoted(QuotedPrintable::default())),
+            Self::Identity | Self::Uuencoded(_) | Self::Yenc(_) => None,
         }
     }
 
@@ -55,6 +69,7 @@ impl Transfer {
             Self::Identity => 100,
             Self::Base64(base64) if !base64.is_slow => 200,
             Self::Base64(_) | Self::Uuencoded(_) => 10_000,
+            Self::Yenc(_) => 1_000,
             // Prose costs a tenth of that, a row of escapes all of it.
             Self::Quoted(_) => 15_000,
         }
@@ -67,6 +82,7 @@ impl Transfer {
             Self::Base64(base64) => base64.oddities,
             Self::Quoted(quoted) => quoted.oddities,
             Self::Uuencoded(uuencoded) => uuencoded.oddities,
+            Self::Yenc(yenc) => yenc.oddities,
         }
     }
 
@@ -75,7 +91,7 @@ impl Transfer {
         match self {
             Self::Base64(base64) => base64.doubts,
             Self::Quoted(quoted) => quoted.doubts,
-            Self::Identity | Self::Uuencoded(_) => Doubts::default(),
+            Self::Identity | Self::Uuencoded(_) | Self::Yenc(_) => Doubts::default(),
         }
     }
 }

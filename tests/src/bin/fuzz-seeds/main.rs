@@ -3,6 +3,7 @@
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
 
 mod dialogues;
+mod documents;
 mod http;
 mod settings;
 mod tls;
@@ -24,8 +25,10 @@ fn main() {
     let corpus = Corpus { directory };
     let samples = Samples::make();
     mime(&corpus, &samples);
-    uuencode(&corpus);
+    embedded(&corpus);
+    mailboxes(&corpus);
     archives(&corpus, &samples);
+    documents::seeds(&corpus);
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
     dialogues::pop3(&corpus);
@@ -198,7 +201,8 @@ fn mime(corpus: &Corpus, samples: &Samples) {
     }
 }
 
-fn uuencode(corpus: &Corpus) {
+/// Files within text: uuencode, yEnc, BinHex.
+fn embedded(corpus: &Corpus) {
     let pasted = [
         "Look:\r\n",
         UUENCODED,
@@ -214,10 +218,27 @@ fn uuencode(corpus: &Corpus) {
             .iter()
             .enumerate()
     {
-        corpus.put_cut("uuencode", &format!("text{index}"), text.as_bytes());
-        corpus.put_cut("uuencode", &format!("text{index}.lf"), text.replace("\r\n", "\n").as_bytes());
+        corpus.put_cut("embedded", &format!("text{index}"), text.as_bytes());
+        corpus.put_cut("embedded", &format!("text{index}.lf"), text.replace("\r\n", "\n").as_bytes());
     }
-    corpus.put_cut("uuencode", "long-line", format!("begin 644 {}\r\n", "n".repeat(2000)).as_bytes());
+    corpus.put_cut("embedded", "long-line", format!("begin 644 {}\r\n", "n".repeat(2000)).as_bytes());
+    let yenc = b"text\n=ybegin part=1 line=128 size=3 name=a b.zip\r\n=ypart begin=1 end=3\r\n\x8b\x8c=\x6a\r\n=yend size=3\r\nmore";
+    corpus.put_cut("embedded", "yenc", yenc);
+    corpus.put_cut("embedded", "binhex", BINHEX.as_bytes());
+    corpus.put_cut("embedded", "binhex.cut", &BINHEX.as_bytes()[..BINHEX.len() / 2]);
+}
+
+fn mailboxes(corpus: &Corpus) {
+    for (index, mailbox) in [
+        "From a@b Sat Nov 21 12:00:00 2026\nA: b\n\none\n\nFrom me to you\nFrom - \n\ntwo\n",
+        "From - \r\nA: b\r\n\r\nFrom 12:00\r\n\r\nFrom x 12:00\r\n\r\nFrom",
+        "From no time\n\n\n\nFrom b Sat Nov 21 12:00:00 2026",
+    ]
+    .iter()
+    .enumerate()
+    {
+        corpus.put_cut("mbox", &format!("mailbox{index}"), mailbox.as_bytes());
+    }
 }
 
 /// Every field that a gzip header may have (RFC 1952), and what stands behind a gzip file.
@@ -290,6 +311,12 @@ fn bodies() -> Vec<(&'static str, String)> {
         ("Content-Transfer-Encoding: quoted-printable", quoted),
         ("Content-Transfer-Encoding: x-uuencode", UUENCODED),
         ("Content-Transfer-Encoding: x-unknown", "?"),
+        ("Content-Transfer-Encoding: x-yenc", "=ybegin line=9 size=2 name=x\r\nab=}\r\n=yend\r\n"),
+        ("Content-Transfer-Encoding: mac-binhex40", BINHEX),
+        ("Subject: x\r\n Content-Transfer-Encoding: base64", "A\r\n\r\nYWJjX\r\nYWJj\r\nQU=BQUE="),
+        ("Content-Transfer-Encoding: base64 quoted-printable", "=0a=50=\r\n=0a=4B=P=K==03= =41"),
+        ("Content-Transfer-Encoding: base64\r\nABCD", "YWJj"),
+        ("Content-Disposition: x; filename*1=exe; filename*0=a.\r\nContent-Type: a/b; name=x;.exe", "x"),
         ("Content-Transfer-Encoding: BASE64 (comment)", "aGVs\r\nbG8=\r\ntrailing"),
         ("Content-Transfer-Encoding: base64\r\nContent-Transfer-Encoding: 7bit", "aGVsbG8"),
         ("Content-Transfer-Encoding: base64", "a!G@V#s$b%G^8=====aGVsbG8="),
@@ -333,6 +360,11 @@ fn bodies() -> Vec<(&'static str, String)> {
     bodies.iter().map(|(header, body)| (*header, (*body).to_owned())).collect()
 }
 
+const BINHEX: &str = concat!(
+    "(This file must be converted with BinHex 4.0)\r\n",
+    r##":"@%ZHQP`!&4&@&4dG(Kd!!!!!!!*!!!!!Q0MBC!)BQ0MFR*MB`:"##,
+    "\r\nmore\r\n"
+);
 const UUENCODED: &str = "begin 644 a.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n";
 
 fn filetypes(corpus: &Corpus, samples: &Samples) {

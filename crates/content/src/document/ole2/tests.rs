@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::decoder::Decoder;
-use crate::document::{package::tests::package, vba::tests::compress};
+use crate::document::lzfu::tests::compress as compress_rtf;
+use crate::document::package::tests::package;
+use crate::document::vba::tests::compress;
 use crate::held::HeldDecoder;
 use crate::samples::{children, complains, noise, prose};
 use crate::trace::{Said, assert_cut_invariant, trace};
@@ -161,6 +163,24 @@ fn packed_files_come_out() {
     assert_eq!(content("VBA/N/source", 0), &source, "looked for, as no offset is told");
     assert_eq!(found.len(), 8);
     assert!(!complains(&said));
+}
+
+#[test]
+fn messages_are_read() {
+    let wide: Vec<u8> = "a.exe".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let text = compress_rtf(b"{\\rtf1 text}");
+    let streams: [(&str, &[u8]); 4] = [
+        ("__attach/__substg1.0_3704001F", b"A~1.EXE"),
+        ("__attach/__substg1.0_37010102", b"program"),
+        ("__attach/__substg1.0_3707001F", &wide),
+        ("__substg1.0_10090102", &text),
+    ];
+    let said = assert_cut_invariant(&open, &compound(&streams));
+    let found = children(&said);
+    assert_eq!(found[4], ("__substg1.0_10090102/rtf".to_owned(), b"{\\rtf1 text}".to_vec()));
+    let names =
+        said.iter().filter_map(|s| if let Said::Open(entry) = s { entry.name.as_deref() } else { None });
+    assert_eq!(names.collect::<Vec<_>>()[1], "a.exe");
 }
 
 #[test]

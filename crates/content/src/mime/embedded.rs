@@ -1,92 +1,124 @@
-//! Uuencoded data within text (POSIX `uuencode`, both of its forms). Rule: text without any costs one search for a word.
+//! Files within text: uuencode (POSIX, both of its forms), yEnc, BinHex. Rule: text without any costs a search for a few words.
 
 use super::base64::{self, Base64};
+use super::binhex::{self, BinHex};
 use super::limits::BEGIN_LINE_BYTES_MAX;
 use super::uuencoded::{self, Line};
 use super::words::decode_words;
+use super::yenc::{self, Announced, Yenc};
 use crate::decoder::{Decoder, Entry, Event, More, Step};
 use lockgate_model::Reason;
 use memchr::memmem::Finder;
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-/// What a line that begins data starts with, and the end of the line before it.
-const BEGIN: &[u8] = b"\nbegin";
+/// What a line may begin with that announces a file.
+const BEGINNINGS: [&[u8]; 4] = [b"begin ", b"begin-", yenc::BEGIN, binhex::BEGIN];
 
-static BEGIN_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(BEGIN));
+/// The same as far as one search goes, with the end of the line before it.
+static FINDERS: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| [Finder::new(b"\nbegin"), Finder::new(b"\n=ybegin"), Finder::new(b"\n(This file")]);
 
-/// How much room the output needs for one line of either form.
+/// How much room the output needs for one line of either form of uuencode.
 const LINE_ROOM_BYTES: usize = BEGIN_LINE_BYTES_MAX + base64::ROOM_BYTES_MIN;
 
-/// Finds what is uuencoded in a text part; each piece is a child.
+/// Finds the files in a text part; each is a child.
 #[derive(Debug)]
-pub struct UuencodeDecoder {
+pub struct EmbeddedDecoder {
     place: Place,
     /// The line that is being read.
     line: Vec<u8>,
     /// Numbers the children.
     children: u32,
-    end: Option<Event>,
+    due: VecDeque<Event>,
 }
 
 /// Where in the text.
 #[derive(Debug)]
 enum Place {
-    /// In text, with so many bytes of [`BEGIN`] just seen; with all of them, the byte behind decides.
-    Text {
-        seen: usize,
-    },
-    /// Behind the word, in a line that may begin data.
+    Text,
+    /// At the beginning of a line that may announce a file.
+    LineStart,
+    /// In such a line, behind what it begins with.
     BeginLine,
-    /// Behind such a line: data, if the next line is some.
+    /// Behind the line of uuencode: data, if the next line is some.
     FirstLine {
         name: Vec<u8>,
         form: Form,
     },
-    /// In data. A line that has been read whole may still have to be decoded.
+    /// In uuencoded data. A line that has been read whole may still have to be decoded.
     Data {
         form: Form,
         is_due: bool,
     },
+    Yenc(Yenc),
+    BinHex(Box<BinHex>),
     Over,
 }
 
-/// How the data is written.
+/// How uuencoded data is written.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Historical,
     Base64(Base64),
 }
 
-impl Default for UuencodeDecoder {
+impl Default for EmbeddedDecoder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl UuencodeDecoder {
+impl EmbeddedDecoder {
     /// For one text part.
     pub fn new() -> Self {
-        // The text begins as if behind a line end.
-        Self { place: Place::Text { seen: 1 }, line: Vec::new(), children: 0, end: None }
+        Self { place: Place::LineStart, line: Vec::new(), children: 0, due: VecDeque::new() }
     }
 }
 
-impl Decoder for UuencodeDecoder {
+impl Decoder for EmbeddedDecoder {
     fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
-        if let Some(event) = self.end.take() {
+        if let Some(event) = self.due.pop_front() {
             return Step::new(0, event);
         }
-        if let Place::Text { seen } = self.place {
-            if let (true, More::Ended) = (input.is_empty(), more) {
-                self.place = Place::Over;
-                return Step::new(0, Event::End);
-            }
-            return self.search(input, seen);
-        }
-        match self.place {
+        match &mut self.place {
             Place::Over => Step::new(0, Event::End),
-            Place::Data { form, is_due } => self.data(form, is_due, input, more, scratch),
-            _ => {
+            Place::Text | Place::LineStart if input.is_empty() && more == More::Ended => {
+                self.place = Place::Over;
+                Step::new(0, Event::End)
+            }
+            Place::Text => self.search(input),
+            Place::LineStart => self.line_start(input),
+            Place::Data { form, is_due } => {
+                let (form, is_due) = (*form, *is_due);
+                self.data(form, is_due, input, more, scratch)
+            }
+            Place::Yenc(yenc) => {
+                let run = yenc.decode(input, scratch);
+                let is_dry = run.made == 0 && run.used == input.len() && more == More::Ended;
+                let is_ended = run.is_ended || is_dry;
+                if is_ended {
+                    let is_whole = run.is_ended || yenc.finish();
+                    let event = if is_whole { Event::Close } else { Event::Broken(Reason::Truncated) };
+                    self.due.push_back(event);
+                    self.place = Place::LineStart;
+                }
+                let is_hungry = run.made == 0 && !is_ended && run.used == input.len();
+                let event = match run.made {
+                    0 if is_hungry && more == More::Follows => Event::NeedInput,
+                    0 => Event::Working,
+                    made => Event::Output(made),
+                };
+                Step::new(run.used, event)
+            }
+            Place::BinHex(file) => {
+                let step = file.step(input, more, scratch);
+                if file.is_over() {
+                    self.place = Place::Text;
+                }
+                step
+            }
+            Place::BeginLine | Place::FirstLine { .. } => {
                 let (used, is_whole) = self.read_line(input, more);
                 if is_whole {
                     return Step::new(used, self.begin());
@@ -97,37 +129,47 @@ impl Decoder for UuencodeDecoder {
     }
 
     fn nanos_per_kib(&self) -> u32 {
-        if matches!(self.place, Place::Data { .. }) { 2_000 } else { 100 }
+        match self.place {
+            Place::Data { .. } => 2_000,
+            Place::BinHex(_) => 8_000,
+            Place::Yenc(_) => 1_000,
+            _ => 200,
+        }
     }
 }
 
-impl UuencodeDecoder {
-    /// Looks for the word at the beginning of a line.
-    fn search(&mut self, input: &[u8], seen: usize) -> Step {
-        let due = &BEGIN[seen..];
-        let common = due.iter().zip(input).take_while(|(a, b)| a == b).count();
-        if common == input.len() {
-            self.place = Place::Text { seen: seen + common };
-            return Step::new(common, Event::NeedInput);
+impl EmbeddedDecoder {
+    /// Looks for the beginnings in what is at hand.
+    fn search(&mut self, input: &[u8]) -> Step {
+        let found = FINDERS.iter().filter_map(|finder| finder.find(input)).min();
+        // What the input ends with may be the beginning of one.
+        let longest = BEGINNINGS.iter().map(|beginning| beginning.len()).max().unwrap_or_default();
+        let tail = input.len().saturating_sub(longest);
+        let line = || memchr::memrchr(b'\n', &input[tail..]).map(|at| tail + at);
+        match found.or_else(line) {
+            Some(at) => {
+                self.place = Place::LineStart;
+                Step::new(at + 1, Event::Working)
+            }
+            None => Step::new(input.len(), if input.is_empty() { Event::NeedInput } else { Event::Working }),
         }
-        // "beginning" and the like are decided here, by the byte behind the word.
-        let is_apart = |at: usize| input.get(at).is_some_and(|b| matches!(b, b' ' | b'-'));
-        if seen > 0 && common == due.len() && is_apart(common) {
-            self.place = Place::BeginLine;
-            return Step::new(common, Event::Working);
-        }
-        let mut from = 0;
-        while let Some(at) = BEGIN_FINDER.find(&input[from..]).map(|at| from + at) {
-            from = at + BEGIN.len();
-            if is_apart(from) {
+    }
+
+    /// At the beginning of a line: whether it is one of those that announce a file.
+    fn line_start(&mut self, input: &[u8]) -> Step {
+        for (at, byte) in input.iter().enumerate() {
+            self.line.push(*byte);
+            if BEGINNINGS.contains(&self.line.as_slice()) {
                 self.place = Place::BeginLine;
-                return Step::new(from, Event::Working);
+                return Step::new(at + 1, Event::Working);
+            }
+            if !BEGINNINGS.iter().any(|beginning| beginning.starts_with(&self.line)) {
+                self.line.clear();
+                // The byte may be a line end, and the next line one of them.
+                self.place = if *byte == b'\n' { Place::LineStart } else { Place::Text };
+                return Step::new(at + 1, Event::Working);
             }
         }
-        let rest = &input[from..];
-        let seen = (1..BEGIN.len()).rev().find(|length| rest.ends_with(&BEGIN[..*length])).unwrap_or(0);
-        let seen = if rest.is_empty() && from > 0 { BEGIN.len() } else { seen };
-        self.place = Place::Text { seen };
         Step::new(input.len(), Event::NeedInput)
     }
 
@@ -148,24 +190,36 @@ impl UuencodeDecoder {
     fn begin(&mut self) -> Event {
         let line = std::mem::take(&mut self.line);
         let text = line.trim_ascii_end();
-        match std::mem::replace(&mut self.place, Place::Text { seen: 1 }) {
-            Place::FirstLine { name, form } if form.could_begin_with(text) => {
-                self.line = line;
-                self.place = Place::Data { form, is_due: true };
-                self.children += 1;
-                let label = format!("uuencode.{}", self.children);
-                let name = (!name.is_empty()).then(|| decode_words(&name));
-                return Event::Open(Box::new(Entry { label, name, declared: None }));
+        let place = std::mem::replace(&mut self.place, Place::LineStart);
+        if let Place::FirstLine { name, form } = place
+            && form.could_begin_with(text)
+        {
+            self.line = line;
+            self.place = Place::Data { form, is_due: true };
+            return self.open("uuencode", &name);
+        }
+        // Prose; but it may itself announce data.
+        if let Some(announced) = Announced::read(text) {
+            self.place = Place::Yenc(Yenc::default());
+            if announced.is_piece {
+                self.due.push_back(Event::Incomplete(Reason::Partial));
             }
-            // Prose; but it may itself announce data.
-            Place::FirstLine { .. } => {
-                if let Some(rest) = text.strip_prefix(&BEGIN[1..]) {
-                    self.place = announced(rest);
-                }
-            }
-            _ => self.place = announced(text),
+            return self.open("yenc", &announced.name);
+        }
+        if text.starts_with(binhex::BEGIN) {
+            self.children += 1;
+            self.place = Place::BinHex(Box::new(BinHex::new(format!("binhex.{}", self.children))));
+        } else if let Some(rest) = text.strip_prefix(b"begin") {
+            self.place = announced(rest);
         }
         Event::Working
+    }
+
+    fn open(&mut self, form: &str, name: &[u8]) -> Event {
+        self.children += 1;
+        let label = format!("{form}.{}", self.children);
+        let name = (!name.is_empty()).then(|| decode_words(name));
+        Event::Open(Box::new(Entry { label, name, declared: None }))
     }
 
     /// Decodes lines for as long as there is room.
@@ -200,11 +254,11 @@ impl UuencodeDecoder {
             if let Form::Base64(base64) = &mut form {
                 made += base64.finish(&mut scratch[made..]);
             }
-            self.place = Place::Text { seen: 1 };
+            self.place = Place::LineStart;
             self.line = Vec::new();
         }
         if made > 0 {
-            self.end = event;
+            self.due.extend(event);
             return Step::new(used, Event::Output(made));
         }
         let is_dry = used == input.len() && more == More::Follows && !is_due;
@@ -223,7 +277,7 @@ fn announced(rest: &[u8]) -> Place {
     let name = &mode[digits..];
     let is_apart = mode.len() < rest.len() && name.first().is_none_or(u8::is_ascii_whitespace);
     if !is_apart || !(3..=6).contains(&digits) {
-        return Place::Text { seen: 1 };
+        return Place::LineStart;
     }
     Place::FirstLine { name: name.trim_ascii().to_vec(), form }
 }
@@ -254,7 +308,7 @@ mod tests {
 
     /// The children of a text: name, bytes, and how they ended.
     fn children(text: &str) -> Vec<(Option<String>, Vec<u8>, Said)> {
-        let said = assert_cut_invariant(&|| Box::new(UuencodeDecoder::new()), text.as_bytes());
+        let said = assert_cut_invariant(&|| Box::new(EmbeddedDecoder::new()), text.as_bytes());
         let mut children = Vec::new();
         let mut open = (None, Vec::new());
         for said in said {
@@ -311,5 +365,24 @@ mod tests {
         assert_eq!(children(&text), [(Some("x".to_owned()), b"abc".repeat(15 * 200), Said::Close)]);
         let long = format!("begin 644 {}\n#86)C\nend\n", "x".repeat(2 * BEGIN_LINE_BYTES_MAX));
         assert!(children(&long).is_empty());
+    }
+
+    #[test]
+    fn yenc_within_text() {
+        let said = |text: &[u8]| assert_cut_invariant(&|| Box::new(EmbeddedDecoder::new()), text);
+        let open = |label: &str| {
+            Said::Open(Entry { label: label.into(), name: Some("a b.zip".into()), declared: None })
+        };
+        let data = Said::Bytes(b"abc\0".to_vec());
+        let file = b"=ybegin line=128 size=4 name=a b.zip\r\n\x8b\x8c\r\n\x8d=\x6a\r\n";
+        let text = [b"prose\n", &file[..], b"=yend size=4\r\n", file, b"=yend\nmore"].concat();
+        let both =
+            [open("yenc.1"), data.clone(), Said::Close, open("yenc.2"), data.clone(), Said::Close, Said::End];
+        assert_eq!(said(&text), both);
+        assert_eq!(said(file), [open("yenc.1"), data.clone(), Said::Broken(Reason::Truncated), Said::End]);
+        let piece = [b"=ybegin part=1 line=9 size=4 name=a b.zip\n", &file[38..], b"=yend"].concat();
+        let expected = [open("yenc.1"), Said::Incomplete(Reason::Partial), data, Said::Close, Said::End];
+        assert_eq!(said(&piece), expected);
+        assert_eq!(said(b"=ybegin of a sentence\nand its end"), [Said::End]);
     }
 }

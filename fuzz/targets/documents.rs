@@ -1,0 +1,14 @@
+//! Documents that carry other files. Rule: the same parts at every cut.
+#![no_main]
+
+use lockgate_model::FileType;
+
+/// The first byte says which.
+const TYPES: [FileType; 6] =
+    [FileType::Ole2, FileType::Rtf, FileType::Pdf, FileType::Tnef, FileType::Html, FileType::OneNote];
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    if let Some((first, rest)) = input.split_first() {
+        lockgate_fuzz::decode(TYPES[usize::from(*first) % TYPES.len()], rest);
+    }
+});
