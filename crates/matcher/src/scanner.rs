@@ -84,6 +84,11 @@ impl Muted {
     }
 }
 
+#[inline]
+fn is_muted(muted: &Option<Box<Muted>>, segment: u32) -> bool {
+    muted.as_ref().is_some_and(|muted| muted.has(segment))
+}
+
 /// A start that agrees so far and waits for bytes.
 #[derive(Debug)]
 struct Pending {
@@ -154,6 +159,11 @@ impl Scanner {
                 .places
                 .at_end(end, &mut |segment, start| found.at_place(database, segment, start, &view));
         }
+        for run in &database.runs {
+            if !is_muted(&found.muted, run.segment) {
+                run.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
+            }
+        }
         for group in &database.groups {
             group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
         }
@@ -183,7 +193,7 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
-        if self.muted.as_ref().is_some_and(|muted| muted.has(candidate.segment)) {
+        if is_muted(&self.muted, candidate.segment) {
             return;
         }
         let front = &database.fronts[candidate.segment as usize];
@@ -235,7 +245,7 @@ impl Found {
     fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         self.events.sort_unstable();
         for event in self.events.drain(..) {
-            if self.muted.as_ref().is_some_and(|muted| muted.has(event.segment)) {
+            if is_muted(&self.muted, event.segment) {
                 continue;
             }
             let segment = &database.segments[event.segment as usize];

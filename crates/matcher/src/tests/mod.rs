@@ -214,6 +214,20 @@ fn places_are_looked_at_and_nothing_else() {
     }
 }
 
+/// Zeros and nothing else, by themselves and in patterns, wherever the chunks are cut.
+#[test]
+fn runs_of_one_byte_are_found() {
+    let database = database(&[
+        ("00000000", Case::Sensitive, Anchor::Anywhere),
+        ("000000??77", Case::Sensitive, Anchor::Anywhere),
+        ("6100000000*62", Case::Sensitive, Anchor::Anywhere),
+    ]);
+    assert_eq!(database.strategies()[0], "runs × 1");
+    let content = b"\0\0\0a\0\0\0\0\0b\0\0\0\0w\0\0\0\0";
+    let expected = [(0, 4, 8), (0, 5, 9), (2, 3, 10), (0, 10, 14), (1, 10, 15), (0, 15, 19)];
+    assert_eq!(at_every_cut(&database, content), expected);
+}
+
 /// Patterns whose fixed bytes are common everywhere are found by a byte beside them.
 #[test]
 fn common_bytes_are_found_by_their_neighbours() {
