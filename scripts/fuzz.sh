@@ -31,8 +31,11 @@ sources() {
     brotli) echo $content/codec/brotli.rs $content/codec/stream.rs ;;
     deflate) echo $content/codec/deflate.rs $content/codec/stream.rs $content/codec/inflate.rs ;;
     zstd) find $content/codec/zstd $content/codec/zstd.rs -name '*.rs' ! -name tests.rs ;;
+    cabinets)
+        find $content/archive/cab* $content/archive/chm* $content/codec/lzw* $content/codec/lzx* $content/codec/szdd* \
+            $content/codec/mszip.rs -name '*.rs' ! -name tests.rs
+        ;;
     documents) find $content/document -name '*.rs' ! -name tests.rs ;;
-    cabinets) echo $content/codec/lzw.rs $content/codec/stream.rs ;;
     tar) echo $content/archive/tar $content/archive/tar.rs ;;
     embedded) echo $content/mime/embedded.rs $content/mime/binhex.rs $content/mime/yenc.rs ;;
     mbox) echo $content/mime/mbox.rs ;;

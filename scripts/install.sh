@@ -25,7 +25,8 @@ for group in "$@"; do
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 xz-utils procps
         linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
-    fuzz) packages="$packages g++ brotli bzip2 zip tar gzip zstd openssl libgsf-bin qpdf" ;;
+    fuzz) packages="$packages g++ brotli bzip2 zip 7zip tar gzip zstd openssl ncompress gcab fp-utils-3.2.2 mscompress \
+        libgsf-bin qpdf" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, conformance, bench, fuzz" >&2; exit 2 ;;
     esac
 done

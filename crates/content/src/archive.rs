@@ -1,6 +1,8 @@
 //! Many files in one stream. Rule: entries are read in the order in which they come, and none is passed over in silence.
 
 pub mod ar;
+pub mod cab;
+pub mod chm;
 pub mod cpio;
 pub mod disguise;
 mod packed;

@@ -22,29 +22,29 @@ pub trait Whole: Send {
     }
 }
 
-/// Holds a part and has it read at its end.
-pub struct HeldDecoder<W> {
-    format: W,
+/// Bytes of a part, as far as they are granted.
+pub(crate) struct Held {
     grant: Grant,
     bytes: Vec<u8>,
-    expect: Expect,
 }
 
-/// The next thing of the part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expect {
-    Bytes,
-    Reading,
-    Nothing,
-}
-
-impl<W: Whole> HeldDecoder<W> {
+impl Held {
     /// Holds nothing yet.
-    pub fn new(pool: &Arc<Pool>, format: W) -> Self {
-        Self { format, grant: pool.grant(), bytes: Vec::new(), expect: Expect::Bytes }
+    pub(crate) fn new(pool: &Arc<Pool>) -> Self {
+        Self { grant: pool.grant(), bytes: Vec::new() }
     }
 
-    fn hold(&mut self, input: &[u8]) -> Result<(), Reason> {
+    /// What is held.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Holds these, too.
+    ///
+    /// # Errors
+    ///
+    /// Where that is not granted.
+    pub(crate) fn push(&mut self, input: &[u8]) -> Result<(), Reason> {
         let missing = (self.bytes.len() + input.len()).saturating_sub(self.bytes.capacity());
         if missing > 0 {
             // Half as much again each time; where that is not granted, what is needed.
@@ -60,17 +60,44 @@ impl<W: Whole> HeldDecoder<W> {
         Ok(())
     }
 
-    fn let_go(&mut self) {
-        self.expect = Expect::Nothing;
+    /// Lets go of all of it.
+    pub(crate) fn clear(&mut self) {
         self.bytes = Vec::new();
         self.grant.clear();
+    }
+}
+
+/// Holds a part and has it read at its end.
+pub struct HeldDecoder<W> {
+    format: W,
+    held: Held,
+    expect: Expect,
+}
+
+/// The next thing of the part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    Bytes,
+    Reading,
+    Nothing,
+}
+
+impl<W: Whole> HeldDecoder<W> {
+    /// Holds nothing yet.
+    pub fn new(pool: &Arc<Pool>, format: W) -> Self {
+        Self { format, held: Held::new(pool), expect: Expect::Bytes }
+    }
+
+    fn let_go(&mut self) {
+        self.expect = Expect::Nothing;
+        self.held.clear();
     }
 }
 
 impl<W: Whole> Decoder for HeldDecoder<W> {
     fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
         if self.expect == Expect::Bytes {
-            if let Err(reason) = self.hold(input) {
+            if let Err(reason) = self.held.push(input) {
                 self.let_go();
                 return Step::new(input.len(), Event::Incomplete(reason));
             }
@@ -81,7 +108,7 @@ impl<W: Whole> Decoder for HeldDecoder<W> {
             return Step::new(input.len(), Event::Working);
         }
         let event = match self.expect {
-            Expect::Reading => self.format.next(&self.bytes, scratch),
+            Expect::Reading => self.format.next(self.held.bytes(), scratch),
             _ => Event::End,
         };
         if event == Event::End {

@@ -1,8 +1,10 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::ar::ArDecoder;
+use crate::archive::cab::CabDecoder;
+use crate::archive::chm::Chm;
 use crate::archive::cpio::CpioDecoder;
-use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
@@ -10,7 +12,7 @@ use crate::archive::tar::TarDecoder;
 use crate::archive::zip::ZipDecoder;
 use crate::codec::bzip2::Bzip2Decoder;
 use crate::codec::gzip::GzipDecoder;
-use crate::codec::{lzip, lzma, lzw, xz, zstd};
+use crate::codec::{lzip, lzma, lzw, szdd, xz, zstd};
 use crate::decoder::{Decoder, Means};
 use crate::document::ole2::Ole2;
 use crate::document::{Exposed, html, onenote, pdf, rtf, tnef};
@@ -42,19 +44,25 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
+        FileType::Chm => Box::new(HeldDecoder::new(&means.pool, Chm::new(&means.pool))),
+        FileType::Szdd => Box::new(szdd::decoder(&means.pool)),
         FileType::Rar => Box::new(RarDecoder::new(&means.pool)),
         FileType::Tar => Box::new(TarDecoder::new()),
-        FileType::Ole2 => Box::new(Exposed::new(HeldDecoder::new(&means.pool, Ole2::new(&means.pool)))),
-        FileType::Pdf => Box::new(Exposed::new(pdf::decoder())),
-        FileType::OneNote => Box::new(Exposed::new(onenote::decoder())),
+        FileType::Ole2 => {
+            Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
+        }
+        FileType::Pdf => Box::new(Exposed::new(&means.pool, pdf::decoder())),
+        FileType::OneNote => Box::new(Exposed::new(&means.pool, onenote::decoder())),
         FileType::Tnef => Box::new(tnef::decoder()),
         FileType::Html | FileType::Script => Box::new(html::decoder()),
-        FileType::Rtf => Box::new(Exposed::new(rtf::decoder())),
+        FileType::Rtf => Box::new(Exposed::new(&means.pool, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
-            Box::new(DisguiseDecoder::new())
+            Box::new(DisguiseDecoder::new(&means.pool, Guise::Content))
         }
+        other if other.kind() == Kind::Program => Box::new(DisguiseDecoder::new(&means.pool, Guise::Program)),
         _ => return Ok(None),
     }))
 }
@@ -88,6 +96,5 @@ mod tests {
             assert!(!is_unread || file_type.kind() != Kind::Container, "{}", file_type.name());
         }
         assert!(matches!(open(FileType::Ace, &means), Err(Reason::Unsupported)));
-        assert!(matches!(open(FileType::Pe, &means), Ok(None)));
     }
 }

@@ -147,7 +147,7 @@ fn signatures_text(config: &Config, report: &Report) -> String {
     let (loaded, failed) = (report.signatures_loaded(), report.signatures_failed());
     let _ = writeln!(out, "  all   {loaded:>8} loaded, {failed} not loaded");
     for unknown in &report.unknown {
-        let _ = writeln!(out, "  not understood yet: {}", unknown.file);
+        let _ = writeln!(out, "  not read: {}: {}", unknown.file, unknown.reason);
     }
     for failure in &report.failures {
         let _ = writeln!(out, "  {failure}");

@@ -88,7 +88,7 @@ fn scan_takes_other_databases() {
 fn check_counts_and_lists_what_was_not_loaded() {
     let scratch = Scratch::new("check");
     scratch.write("databases/a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");
-    scratch.write("databases/b.cdb", "of a kind not understood yet");
+    scratch.write("databases/b.cbc", "of a kind that is not read");
     let config = "[[listen]]\nnext_hop = \"127.0.0.1:25\"\n[antivirus]\ndatabases = [\"databases\"]\n";
     scratch.write("lockgate.toml", format!("{config}[webfilter]\nlists = []\n"));
 
@@ -107,9 +107,7 @@ fn check_counts_and_lists_what_was_not_loaded() {
 
     let output = lockgate(&["check", "--config", "lockgate.toml"], scratch.path());
     assert_eq!(status(&output), Some(2));
-    for words in
-        ["a.ndb:2:", "not understood yet: databases/b.cdb", "1 loaded, 1 not loaded", "relay_domains"]
-    {
+    for words in ["a.ndb:2:", "not read: databases/b.cbc", "1 loaded, 1 not loaded", "relay_domains"] {
         assert!(out(&output).contains(words), "{words} in\n{}", out(&output));
     }
     assert_eq!(status(&lockgate(&["check"], scratch.path())), Some(0));

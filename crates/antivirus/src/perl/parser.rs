@@ -390,7 +390,6 @@ impl Parser<'_> {
     }
 
     /// `{n}`, `{n,}` or `{n,m}`, read up to its `}`; `None`, and nothing is read, where it is just a brace.
-    #[expect(clippy::type_complexity, reason = "used once, just above")]
     fn braces(&mut self) -> Result<Option<(u32, Option<u32>)>, Unread> {
         let mark = self.at;
         self.at += 1;

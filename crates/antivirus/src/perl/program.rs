@@ -96,7 +96,8 @@ fn firsts(node: &Node, first: &mut Set) -> bool {
             true
         }
         Node::All(nodes) => nodes.iter().any(|node| firsts(node, first)),
-        Node::Either(nodes) => nodes.iter().fold(true, |sure, node| firsts(node, first) && sure),
+        // Each branch has its say, also behind one that may be empty.
+        Node::Either(nodes) => nodes.iter().filter(|node| !firsts(node, first)).count() == 0,
         Node::Repeat { node, min, .. } => firsts(node, first) && *min > 0,
         Node::Capture(_, node) | Node::Atomic(node) => firsts(node, first),
         Node::Place(_) | Node::Look(..) => false,

@@ -13,10 +13,12 @@ fn flags(letters: &str) -> Flags {
     }
 }
 
+/// Expression, flags, text, what is found.
+type Case = (&'static str, &'static str, &'static [u8], Option<(usize, usize)>);
+
 #[test]
 fn as_perl_finds() {
-    // Expression, flags, text, what is found.
-    let cases: &[(&str, &str, &[u8], Option<(usize, usize)>)] = &[
+    let cases: &[Case] = &[
         ("abc", "", b"xxabcx", Some((2, 5))),
         ("abc", "", b"xxABCx", None),
         ("aBc", "i", b"xxAbCx", Some((2, 5))),

@@ -72,8 +72,23 @@ pub(crate) fn macro_group(text: &str) -> Result<u8, Fault> {
     group.ok_or_else(|| Fault::new(format!("macro group {text:?}; expected 0 to {}", MACRO_GROUPS - 1)))
 }
 
+/// The fields of a logical line. A semicolon within a regular expression, from `/` to `/`, parts nothing.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    let (mut parted, mut before, mut in_expression) = (0, b' ', false);
+    let is_end = move |byte: char| {
+        let byte = u8::try_from(byte).unwrap_or(b' ');
+        let is_slash = byte == b'/' && before != b'\\' && parted >= 2;
+        in_expression ^= is_slash;
+        before = byte;
+        let is_end = byte == b';' && !in_expression;
+        parted += u32::from(is_end);
+        is_end
+    };
+    line.split(is_end)
+}
+
 pub(crate) fn parse_logical(line: &str) -> Result<Line<LogicalSignature<'_>>, Fault> {
-    let mut fields = line.split(';');
+    let mut fields = fields(line);
     let name = fields.next().unwrap_or_default();
     let (Some(about), Some(expression)) = (fields.next(), fields.next()) else {
         return Err(Fault::new("too few fields; expected name;target description;expression;subsignatures"));
@@ -152,6 +167,12 @@ mod tests {
         assert_eq!(parse_body("Test.A:0:*:41:214"), Ok(Line::OtherEngine));
         assert_eq!(parse_body("Test.A:0:*:41:1:100"), Ok(Line::OtherEngine));
         assert!(matches!(parse_logical("Test.A;Engine:1-100,Target:0;0;41"), Ok(Line::OtherEngine)));
+    }
+
+    #[test]
+    fn semicolons_within_an_expression_part_nothing() {
+        let parted: Vec<&str> = fields("A;T/;0&1;41;0/a;\\/;b/i;42").collect();
+        assert_eq!(parted, ["A", "T/", "0&1", "41", "0/a;\\/;b/i", "42"]);
     }
 
     #[test]

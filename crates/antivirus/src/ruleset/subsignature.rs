@@ -148,6 +148,8 @@ fn perl(text: &str, id: usize) -> Result<(Expression, PerlSearch), Fault> {
     let (body, letters) = rest
         .rsplit_once('/')
         .ok_or_else(|| Fault::at(head.len() + 1, "a regular expression without its second /"))?;
+    // Modifiers as those of a body.
+    let (letters, more) = letters.split_once("::").unwrap_or((letters, ""));
     let (place, triggers) = match head.rsplit_once(':') {
         Some((place, triggers)) => (Some(place), triggers),
         None => (None, head),
@@ -176,6 +178,11 @@ fn perl(text: &str, id: usize) -> Result<(Expression, PerlSearch), Fault> {
                 return Err(Fault::at(column, format!("flag {letter:?}; expected one of greismxAEU")));
             }
         }
+    }
+    match more {
+        "" => {}
+        "i" => flags.any_case = true,
+        _ => return Err(Fault::at(offset_in(text, more) + 1, "a modifier of an expression; expected i")),
     }
     if body.is_empty() {
         return Err(Fault::at(head.len() + 2, "the regular expression is empty"));

@@ -1,13 +1,17 @@
-//! Containers that begin like something else: discs and zip files. Rule: two looks, next to nothing held.
+//! Containers that begin like something else: discs and zip files. Rule: nothing is held before an entry of a zip may begin.
 //!
 //! A disc image (ISO 9660, ECMA-167) says what it is behind 32 KiB of anything. A zip file is found from its end, so
 //! that it may stand behind any bytes: a picture, a document. Nothing of this shows in the first bytes, by which
-//! types are known, so parts of other types are watched to their end. What is found is told; it is not opened.
+//! types are known, so parts of other types are watched to their end. A disc is told; a zip is opened as those open it who
+//! begin at its end, as far as it may be held.
 
+use super::zip::seeker::Seeker;
 use crate::decoder::{Decoder, Event, More, Step};
 use crate::field::{Field, before, u16_le, u32_le};
-use lockgate_model::Reason;
+use crate::held::Held;
+use lockgate_model::{Pool, Reason};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Where the first volume descriptor's identifier stands: in sector 16, behind a byte of type.
 const PLACE: u64 = 16 * 2048 + 1;
@@ -15,15 +19,31 @@ const PLACE: u64 = 16 * 2048 + 1;
 const IDENTIFIERS: [&[u8]; 2] = [b"CD001", b"BEA01"];
 const IDENTIFIER_BYTES: u64 = 5;
 
+/// What begins an entry of a zip.
+const LOCAL: [u8; 4] = *b"PK\x03\x04";
+/// What is told of a zip where none is expected.
+const BEHIND: &str = "a zip file behind other bytes";
+
 /// The end of a zip's directory (APPNOTE.TXT, section 4.3.16), and what follows these four bytes.
 const END: [u8; 4] = *b"PK\x05\x06";
 const END_REST_BYTES: u64 = 18;
 /// The least that the directory has for an entry.
 const ENTRY_BYTES_MIN: u64 = 46;
 
+/// What a part seems to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guise {
+    /// Nothing that an archive is expected behind.
+    Content,
+    /// A document that is read besides: what stands within it is not looked for here, only what it ends with.
+    Document,
+    /// A program, which may unpack what stands behind it.
+    Program,
+}
+
 /// A part that may hold more than it seems to.
-#[derive(Debug, Default)]
 pub struct DisguiseDecoder {
+    guise: Guise,
     position: u64,
     identifier: Field,
     /// The end of a zip's directory, on its way.
@@ -31,13 +51,87 @@ pub struct DisguiseDecoder {
     /// Where a zip would end, by the last such record.
     zip_ends_at: Option<u64>,
     pending: VecDeque<Event>,
+    zip: Zip,
+    is_reading: bool,
     has_ended: bool,
+}
+
+/// The part from where an entry of a zip may begin.
+struct Zip {
+    held: Held,
+    seeker: Seeker,
+    /// How much came before that.
+    skipped: u64,
+    /// The beginning of what may be the beginning of an entry.
+    carried: Vec<u8>,
+    state: Holding,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holding {
+    Nothing,
+    All,
+    Lost(Reason),
+}
+
+impl Zip {
+    fn new(pool: &Arc<Pool>) -> Self {
+        Self {
+            held: Held::new(pool),
+            seeker: Seeker::new(pool, None),
+            skipped: 0,
+            carried: Vec::new(),
+            state: Holding::Nothing,
+        }
+    }
+
+    /// Holds what comes from the first entry on.
+    fn see(&mut self, input: &[u8]) {
+        match self.state {
+            Holding::All => self.hold(input),
+            Holding::Lost(_) => {}
+            Holding::Nothing if self.carried.is_empty() => self.look(input),
+            Holding::Nothing => {
+                let joined = [&std::mem::take(&mut self.carried), input].concat();
+                self.look(&joined);
+            }
+        }
+    }
+
+    fn look(&mut self, input: &[u8]) {
+        let at = before(input, LOCAL);
+        self.skipped += at as u64;
+        let rest = &input[at..];
+        if rest.len() < LOCAL.len() {
+            self.carried.extend_from_slice(rest);
+        } else {
+            self.state = Holding::All;
+            self.hold(rest);
+        }
+    }
+
+    fn hold(&mut self, input: &[u8]) {
+        if let Err(reason) = self.held.push(input) {
+            self.state = Holding::Lost(reason);
+            self.held.clear();
+        }
+    }
 }
 
 impl DisguiseDecoder {
     /// Awaits the first byte.
-    pub fn new() -> Self {
-        let mut decoder = Self::default();
+    pub fn new(pool: &Arc<Pool>, guise: Guise) -> Self {
+        let mut decoder = Self {
+            guise,
+            position: 0,
+            identifier: Field::default(),
+            end: Field::default(),
+            zip_ends_at: None,
+            pending: VecDeque::new(),
+            zip: Zip::new(pool),
+            is_reading: false,
+            has_ended: false,
+        };
         decoder.identifier.begin(IDENTIFIER_BYTES, IDENTIFIER_BYTES as usize);
         decoder.end.begin(0, 0);
         decoder
@@ -112,19 +206,44 @@ impl DisguiseDecoder {
 
     /// The part has ended here.
     fn end(&mut self) -> Event {
-        self.has_ended = true;
-        if self.zip_ends_at != Some(self.position) {
-            return Event::End;
+        let is_at_end = self.zip_ends_at == Some(self.position);
+        let anomaly = (is_at_end && self.guise != Guise::Program).then_some(Event::Anomaly(BEHIND));
+        match self.zip.state {
+            Holding::All if self.guise == Guise::Document && !is_at_end => self.has_ended = true,
+            Holding::All if self.zip.seeker.begin(self.zip.held.bytes(), self.zip.skipped, &[]) => {
+                self.is_reading = true;
+                self.pending.extend(anomaly);
+            }
+            Holding::Lost(reason) if is_at_end => {
+                self.has_ended = true;
+                self.pending.extend(anomaly);
+                self.pending.push_back(Event::Incomplete(reason));
+            }
+            // No reader finds a directory.
+            _ => self.has_ended = true,
         }
-        self.pending.push_back(Event::Incomplete(Reason::Unsupported));
-        Event::Anomaly("a zip file behind other bytes")
+        Event::Working
+    }
+
+    /// What the zip says that was found.
+    fn read(&mut self, scratch: &mut [u8]) -> Event {
+        let event = self.zip.seeker.next(self.zip.held.bytes(), scratch);
+        if event == Event::End {
+            self.is_reading = false;
+            self.has_ended = true;
+            self.zip.held.clear();
+        }
+        event
     }
 }
 
 impl Decoder for DisguiseDecoder {
-    fn step(&mut self, input: &[u8], more: More, _scratch: &mut [u8]) -> Step {
+    fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
         if let Some(event) = self.pending.pop_front() {
             return Step::new(0, event);
+        }
+        if self.is_reading {
+            return Step::new(0, self.read(scratch));
         }
         if self.has_ended {
             return Step::new(0, Event::End);
@@ -139,22 +258,27 @@ impl Decoder for DisguiseDecoder {
         };
         self.position += step.consumed as u64;
         self.look_for_zip(&input[..step.consumed], self.position);
+        self.zip.see(&input[..step.consumed]);
         step
     }
 
     fn nanos_per_kib(&self) -> u32 {
-        100
+        if self.is_reading { self.zip.seeker.nanos_per_kib() } else { 100 }
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        if self.is_reading { self.zip.seeker.worked_nanos() } else { 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{ZipFile, ZipWriter, noise, prose};
+    use crate::samples::{ZipFile, ZipWriter, children, complains, noise, prose};
     use crate::trace::{Said, assert_cut_invariant, trace};
 
     fn open() -> Box<dyn Decoder> {
-        Box::new(DisguiseDecoder::new())
+        Box::new(DisguiseDecoder::new(&Pool::new(1 << 20), Guise::Content))
     }
 
     #[test]
@@ -172,8 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn zips_behind_other_bytes_are_told() {
+    fn zips_behind_other_bytes_are_opened() {
         let zip = ZipWriter::of(&[ZipFile::deflated("a", &prose(1, 500))]);
+        let expected = [("a".to_owned(), prose(1, 500))];
         let mut commented = [&zip[..], b"PKPK\x05 a comment"].concat();
         commented[zip.len() - 2] = 15;
         for zip in [&zip, &commented] {
@@ -181,11 +306,31 @@ mod tests {
                 [&b"GIF89a"[..], &noise(1, 300), b"PK\x05", b"PK\x05\x06", b"PK\x05\x06PKPK\x05\x06"]
             {
                 let said = assert_cut_invariant(&open, &[before, zip].concat());
-                let anomaly = Said::Anomaly("a zip file behind other bytes");
-                assert_eq!(said, [anomaly, Said::Incomplete(Reason::Unsupported), Said::End]);
+                assert!(said[0] == Said::Anomaly(BEHIND) && children(&said) == expected && !complains(&said));
             }
             let inside = [&noise(1, 300)[..], zip, b"and more"].concat();
-            assert_eq!(assert_cut_invariant(&open, &inside), [Said::End]);
+            let said = assert_cut_invariant(&open, &inside);
+            assert!(matches!(said[0], Said::Open(_)) && children(&said) == expected && !complains(&said));
         }
+    }
+
+    #[test]
+    fn a_program_may_unpack_what_stands_behind_it() {
+        let pool = Pool::new(1 << 20);
+        let open = || Box::new(DisguiseDecoder::new(&pool, Guise::Program)) as Box<dyn Decoder>;
+        let zip = ZipWriter::of(&[ZipFile::stored("a", b"1"), ZipFile::deflated("b", &prose(1, 9000))]);
+        let said = assert_cut_invariant(&open, &[b"MZ, and PK\x03\x03PK\x03", &zip[..]].concat());
+        assert_eq!(children(&said), [("a".into(), b"1".to_vec()), ("b".into(), prose(1, 9000))]);
+        assert!(!said.iter().any(|said| matches!(said, Said::Anomaly(_))) && !complains(&said));
+        assert_eq!(pool.bytes_taken(), 0);
+        assert_eq!(assert_cut_invariant(&open, b"MZPK\x03\x04 and nothing of the kind"), [Said::End]);
+    }
+
+    #[test]
+    fn what_may_not_be_held_is_told() {
+        let zip = ZipWriter::of(&[ZipFile::stored("a", &noise(1, 5000))]);
+        let mut decoder = DisguiseDecoder::new(&Pool::new(1000), Guise::Content);
+        let said = trace(&mut decoder, [&b"GIF89a"[..], &zip]);
+        assert_eq!(said, [Said::Anomaly(BEHIND), Said::Incomplete(Reason::Budget), Said::End]);
     }
 }

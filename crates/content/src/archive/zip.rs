@@ -5,9 +5,12 @@
 
 mod data;
 mod descriptor;
+mod directories;
 mod directory;
 mod header;
 mod search;
+mod second;
+pub(crate) mod seeker;
 
 use crate::codec::unpacker::Unpacker;
 use crate::decoder::{Decoder, Event, More, Step};
@@ -17,6 +20,8 @@ pub(crate) use header::code_page_437;
 use header::{End, Header, Place};
 use lockgate_model::{Pool, Reason};
 use search::Search;
+use second::{OTHER_ENTRIES, Second};
+use seeker::Content;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -42,6 +47,7 @@ pub struct ZipDecoder {
     search_is_expected: bool,
     /// Whether an end of directory has been read: then what follows is not needed.
     has_ended: bool,
+    second: Second,
 }
 
 /// The entry, local or central, that is being read.
@@ -60,6 +66,7 @@ struct ZipEntry {
     /// The byte that showed that a folder has content, until the child is open.
     first_byte: Option<u8>,
     has_stream_ended: bool,
+    content: Content,
 }
 
 impl ZipEntry {
@@ -126,6 +133,8 @@ enum Expect {
     End,
     EndComment,
     Search,
+    /// The part has ended: it is read once more, as those do who begin at its end.
+    Second,
     Nothing,
 }
 
@@ -144,6 +153,7 @@ impl ZipDecoder {
             search: Search::default(),
             search_is_expected: false,
             has_ended: false,
+            second: Second::new(pool),
         };
         decoder.await_record();
         decoder
@@ -173,7 +183,7 @@ impl ZipDecoder {
     /// Whether there is something to do or to say without input.
     fn needs_no_input(&self) -> bool {
         match self.expect {
-            Expect::Nothing => true,
+            Expect::Second | Expect::Nothing => true,
             Expect::Stored => self.entry.left() == 0,
             Expect::Packed => {
                 let is_bounded = !self.entry.header.has_descriptor();
@@ -194,6 +204,7 @@ impl ZipDecoder {
             Expect::Packed => return self.packed(input, scratch),
             Expect::Descriptor => return self.descriptor(input),
             Expect::Search => return self.search(input),
+            Expect::Second => return self.second(scratch),
             Expect::Nothing => return Step::new(0, Event::End),
             _ => {}
         }
@@ -252,6 +263,7 @@ impl ZipDecoder {
             }
             header::LOCATOR_64 => self.await_field(Expect::Locator64, header::LOCATOR_64_BYTES),
             header::END => {
+                self.second.ends_at(begins_at);
                 if self.tally.larger_end.is_none() {
                     self.tally.directory_end = begins_at;
                 }
@@ -353,12 +365,10 @@ impl ZipDecoder {
         if agreement != Agreement::Agree {
             events.push(Event::Anomaly(match agreement {
                 Agreement::OtherNames => "a zip's directory and its entries disagree on names or sums",
-                _ => "a zip's directory shows other entries than there are",
+                _ => OTHER_ENTRIES,
             }));
         }
-        if agreement == Agreement::OtherEntries {
-            events.push(Event::Incomplete(Reason::Damaged));
-        }
+        self.second.disagrees |= agreement != Agreement::Agree;
         if end.is_split {
             events.push(Event::Incomplete(Reason::Unsupported));
         }
@@ -397,12 +407,21 @@ impl ZipDecoder {
         }))
     }
 
+    /// As those read it who begin at its end.
+    fn second(&mut self, scratch: &mut [u8]) -> Step {
+        let event = self.second.next(scratch);
+        if event == Event::End {
+            self.expect = Expect::Nothing;
+        }
+        Step::new(0, event)
+    }
+
     /// The part has ended here.
     fn end(&mut self) -> Step {
         let is_searching = self.expect == Expect::Search;
         let is_whole = self.has_ended && (is_searching || self.expect == Expect::EndComment);
         let anomaly = if is_searching { self.passed(None) } else { None };
-        self.expect = Expect::Nothing;
+        self.expect = Expect::Second;
         self.unpacker.clear();
         let loss = match std::mem::take(&mut self.entry.child) {
             Child::Open => Some(Event::Broken(Reason::Truncated)),
@@ -429,15 +448,20 @@ impl Decoder for ZipDecoder {
         }
         let step = self.dispatch(input, scratch);
         self.position += step.consumed as u64;
+        self.second.see(input.get(..step.consumed).unwrap_or_default());
         step
     }
 
     fn nanos_per_kib(&self) -> u32 {
-        if self.expect == Expect::Packed { self.unpacker.nanos_per_kib() } else { NANOS_PER_KIB_PLAIN }
+        match self.expect {
+            Expect::Packed => self.unpacker.nanos_per_kib(),
+            Expect::Second => self.second.nanos_per_kib(),
+            _ => NANOS_PER_KIB_PLAIN,
+        }
     }
 
     fn worked_nanos(&self) -> u64 {
-        self.unpacker.worked_nanos()
+        if self.expect == Expect::Second { self.second.worked_nanos() } else { self.unpacker.worked_nanos() }
     }
 }
 

@@ -1,8 +1,10 @@
 //! A document that may be something else as well: [`Exposed`]. Rule: one reading first, then the other, and neither in place of the other.
 
-use crate::archive::disguise::DisguiseDecoder;
+use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::decoder::{Decoder, Event, More, SCRATCH_BYTES_MIN, Step};
+use lockgate_model::Pool;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Reads a document, and looks for what may be hidden around it: a zip behind, a disc within.
 pub struct Exposed<D> {
@@ -15,8 +17,9 @@ pub struct Exposed<D> {
 
 impl<D: Decoder> Exposed<D> {
     /// Awaits the first byte.
-    pub fn new(document: D) -> Self {
-        Self { document, disguise: DisguiseDecoder::new(), said: VecDeque::new(), has_ended: false }
+    pub fn new(pool: &Arc<Pool>, document: D) -> Self {
+        let disguise = DisguiseDecoder::new(pool, Guise::Document);
+        Self { document, disguise, said: VecDeque::new(), has_ended: false }
     }
 
     /// The second look at bytes that the document's decoder has used.
@@ -64,6 +67,6 @@ impl<D: Decoder> Decoder for Exposed<D> {
     }
 
     fn worked_nanos(&self) -> u64 {
-        self.document.worked_nanos()
+        if self.has_ended { self.disguise.worked_nanos() } else { self.document.worked_nanos() }
     }
 }

@@ -2,6 +2,7 @@
 
 mod archives;
 mod broken_mime;
+mod clamav;
 mod clamav_files;
 mod http_evader;
 mod http_raw;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     };
     let sets: &[(&str, &str, Check)] = &[
         ("clamav-dbs", "clamav-dbs", databases),
+        ("clamav", "clamav-dbs", clamav::check),
         ("clamav-files", "clamav-dbs", clamav_files::check),
         ("clamav-testfiles", "clamav-testfiles", test_files),
         ("zipbombs", "zipbombs", bombs),

@@ -1,6 +1,6 @@
 //! Makes what the fuzz targets begin with: `fuzz-seeds DIRECTORY` writes `DIRECTORY/TARGET/NAME`. Rule: made here, not collected.
 //!
-//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, tar, zstd, brotli.
+//! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, 7zz, tar, zstd, brotli, gcab …
 
 mod dialogues;
 mod documents;
@@ -119,6 +119,13 @@ impl Samples {
         line(
             "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
         );
+        line("for m in Deflate64 LZMA xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
+        line(
+            "compress -c in/text.txt > text.Z; compress -b 10 -c more/words.txt > words.Z; gcab -c stored.cab in/text.txt
+             gcab -c -z mszip.cab in/text.txt more/words.txt; cp in/text.txt a.txt; mscompress a.txt; mv a.tx*_ a.szdd
+             printf '[OPTIONS]\\nCompatibility=1.1\\nCompiled file=a.chm\\nDefault topic=a.txt\\n[FILES]\\na.txt\\n' > a.hhp
+             chmcmd a.hhp > log; rm a.hhp a.txt log",
+        );
         line(
             "cp deflate.zip comment.zip; echo 'a comment' | zip -qz comment.zip; cat text1.gz deflate.zip > behind.zip",
         );
@@ -148,6 +155,20 @@ fn words(bytes: usize) -> Vec<u8> {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
+    for (first, end) in [(0, ".Z"), (1, ".cab"), (2, ".chm"), (3, ".szdd")] {
+        for (name, bytes) in samples.ending(end) {
+            let put = |name: &str, content: &[u8]| {
+                corpus.put("cabinets", name, &[&[first], CUTS.as_slice(), content].concat());
+            };
+            put(name, bytes);
+            put(&format!("{name}.truncated"), &bytes[..bytes.len() * 2 / 3]);
+            for at in [9, 13, 30, bytes.len() / 3, bytes.len() / 2] {
+                let mut damaged = bytes.to_vec();
+                damaged.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 0x55);
+                put(&format!("{name}.damaged{at}"), &damaged);
+            }
+        }
+    }
     for (target, end) in [
         ("zip", ".zip"),
         ("gzip", ".gz"),

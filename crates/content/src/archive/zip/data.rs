@@ -2,7 +2,8 @@
 
 use super::descriptor::{Forms, Likeness, Truth};
 use super::header::{DESCRIPTOR, Method};
-use super::{Child, Expect, ZipDecoder};
+use super::seeker::Content;
+use super::{Child, Expect, ZipDecoder, ZipEntry};
 use crate::codec::Outcome;
 use crate::codec::unpacker::Packing;
 use crate::decoder::{Entry, Event, More, Step};
@@ -28,6 +29,9 @@ impl ZipDecoder {
             let mut events = self.open_child();
             self.entry.child = Child::None;
             events.push(Event::Broken(reason));
+            if known.is_none() {
+                self.meet(Content::Sealed);
+            }
             self.pass_over(known);
             return events;
         }
@@ -197,6 +201,7 @@ impl ZipDecoder {
             return Step::new(used, Event::Working);
         }
         let is_right = self.entry.is_right();
+        self.entry.content = if is_right { Content::Right } else { Content::Wrong };
         let left = self.entry.left();
         self.pass_over(Some(left));
         self.close_child(used, if is_right { Ok(()) } else { Err(Reason::Damaged) })
@@ -205,6 +210,7 @@ impl ZipDecoder {
     /// The content cannot be read on.
     fn failed(&mut self, used: usize, reason: Reason) -> Step {
         self.unpacker.begin(Packing::Deflate);
+        self.entry.content = Content::Wrong;
         let left = (!self.entry.header.has_descriptor()).then(|| self.entry.left());
         self.pass_over(left);
         self.close_child(used, Err(reason))
@@ -246,7 +252,14 @@ impl ZipDecoder {
 
     fn count_and_go_on(&mut self) {
         self.tally.local(&self.entry.header, &self.entry.raw_name);
+        self.meet(self.entry.content);
         self.await_record();
+    }
+
+    /// The entry need not be read again.
+    fn meet(&mut self, content: Content) {
+        let ZipEntry { header, raw_name, .. } = &self.entry;
+        self.second.meet(self.tally.base + header.offset, header, raw_name, content);
     }
 
     /// The descriptor of an entry that was not read: with its signature or without.

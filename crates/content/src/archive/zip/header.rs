@@ -126,6 +126,11 @@ impl Header {
         self.flags & (FLAG_ENCRYPTED | FLAG_STRONG | FLAG_MASKED) != 0
     }
 
+    /// The same where sizes and sum are known already.
+    pub(super) fn without_descriptor(self) -> Self {
+        Self { flags: self.flags & !FLAG_DESCRIPTOR, ..self }
+    }
+
     pub(super) fn has_descriptor(&self) -> bool {
         self.flags & FLAG_DESCRIPTOR != 0
     }
