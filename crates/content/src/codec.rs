@@ -9,6 +9,7 @@ pub mod gzip;
 pub(crate) mod implode;
 pub mod inflate;
 pub(crate) mod lz;
+pub(crate) mod lzh;
 pub(crate) mod lzhuf;
 pub mod lzip;
 pub mod lzma;

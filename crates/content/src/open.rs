@@ -1,10 +1,12 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::ar::ArDecoder;
+use crate::archive::arj::ArjDecoder;
 use crate::archive::cab::CabDecoder;
 use crate::archive::chm::Chm;
 use crate::archive::cpio::CpioDecoder;
 use crate::archive::disguise::{DisguiseDecoder, Guise};
+use crate::archive::lha::LhaDecoder;
 use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
@@ -44,6 +46,8 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Lha => Box::new(LhaDecoder::new(&means.pool)),
+        FileType::Arj => Box::new(ArjDecoder::new(&means.pool)),
         FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
         FileType::Chm => Box::new(HeldDecoder::new(&means.pool, Chm::new(&means.pool))),
         FileType::Szdd => Box::new(szdd::decoder(&means.pool)),

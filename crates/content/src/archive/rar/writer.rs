@@ -15,14 +15,18 @@ pub enum Method {
 /// Whether a file goes on from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solidity {
+    /// It does not.
     Alone,
+    /// It does.
     Solid,
 }
 
 /// Bits, most significant first.
 #[derive(Default)]
 pub struct BitWriter {
+    /// What was written.
     pub bytes: Vec<u8>,
+    /// How many bits that is.
     pub bits: usize,
 }
 
@@ -210,6 +214,7 @@ fn number_of_7(mut number: u64) -> Vec<u8> {
 
 /// An archive of RAR 5 being written.
 pub struct Writer5 {
+    /// What was written.
     pub bytes: Vec<u8>,
     /// What the files hold, one behind the other, for those that go on from it.
     whole: Vec<u8>,
@@ -283,6 +288,7 @@ impl Writer5 {
 
 /// An archive of RAR 3 being written.
 pub struct Writer3 {
+    /// What was written.
     pub bytes: Vec<u8>,
     whole: Vec<u8>,
 }
