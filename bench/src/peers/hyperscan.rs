@@ -91,22 +91,24 @@ impl Hyperscan {
         Ok(Self { database, scratch, open, scan, close })
     }
 
-    /// Scans content in chunks and counts the matches.
-    pub fn scan(&self, content: &[u8], chunk_bytes: usize) -> usize {
+    /// Scans content in chunks and counts the matches; `None` where the library gives up.
+    pub fn scan(&self, content: &[u8], chunk_bytes: usize) -> Option<usize> {
         let mut matches = 0_usize;
         let count: *mut c_void = (&raw mut matches).cast();
         let mut stream = null_mut();
+        let mut failed = 0;
         // SAFETY: the database and the scratch space live as long as `self`, the chunks as long as each call, and `matches`
         // until the stream is closed; the callback is given its address and nothing else.
         unsafe {
-            (self.open)(self.database, 0, &mut stream);
+            failed |= (self.open)(self.database, 0, &mut stream);
             for chunk in content.chunks(chunk_bytes) {
                 let length = chunk.len() as c_uint;
-                (self.scan)(stream, chunk.as_ptr().cast(), length, 0, self.scratch, on_match, count);
+                failed |=
+                    (self.scan)(stream, chunk.as_ptr().cast(), length, 0, self.scratch, on_match, count);
             }
-            (self.close)(stream, self.scratch, on_match, count);
+            failed |= (self.close)(stream, self.scratch, on_match, count);
         }
-        matches
+        (failed == 0).then_some(matches)
     }
 }
 

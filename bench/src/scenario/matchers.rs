@@ -79,18 +79,21 @@ impl Engines {
 
     /// MB/s of each, and how many matches each has.
     fn measure(&self, content: &[u8]) -> (Vec<String>, String) {
-        let mut figures = vec![rate(content, || self.lockgate(content))];
-        if let Some(hyperscan) = &self.hyperscan {
-            figures.push(rate(content, || hyperscan.scan(content, CHUNK_BYTES)));
-        }
-        figures.push(rate(content, || self.aho_corasick.find_overlapping_iter(content).count()));
-        figures.push(rate(content, || self.daachorse.find_overlapping_iter(content).count()));
-        let mut cells: Vec<String> = figures.iter().map(|(rate, _)| format!("{rate:.0}")).collect();
-        if self.hyperscan.is_none() {
-            cells.insert(1, "not installed".to_owned());
-        }
-        let counts: BTreeSet<usize> = figures.iter().map(|(_, matches)| *matches).collect();
-        (cells, counts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "))
+        let hyperscan = |hyperscan: &Hyperscan| rate(content, || hyperscan.scan(content, CHUNK_BYTES));
+        let figures = [
+            Some(rate(content, || Some(self.lockgate(content)))),
+            self.hyperscan.as_ref().map(hyperscan),
+            Some(rate(content, || Some(self.aho_corasick.find_overlapping_iter(content).count()))),
+            Some(rate(content, || Some(self.daachorse.find_overlapping_iter(content).count()))),
+        ];
+        let cell = |figure: &Option<(f64, Option<usize>)>| match figure {
+            None => "not installed".to_owned(),
+            Some((_, None)) => "gives up".to_owned(),
+            Some((rate, Some(_))) => format!("{rate:.0}"),
+        };
+        let counts: BTreeSet<usize> = figures.iter().flatten().filter_map(|(_, matches)| *matches).collect();
+        let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
+        (figures.iter().map(cell).collect(), counts.join(" or "))
     }
 
     fn lockgate(&self, content: &[u8]) -> usize {
@@ -109,9 +112,9 @@ impl Engines {
 }
 
 /// MB for each processor second, and what a pass counts.
-fn rate(content: &[u8], pass: impl Fn() -> usize) -> (f64, usize) {
+fn rate(content: &[u8], pass: impl Fn() -> Option<usize>) -> (f64, Option<usize>) {
     let started = busy_seconds();
-    let (mut passes, mut matches) = (0, 0);
+    let (mut passes, mut matches) = (0, None);
     while busy_seconds() - started < SECONDS {
         matches = pass();
         passes += 1;

@@ -25,7 +25,7 @@ const REACH_OF_WAYS_MAX: usize = 2;
 const WAYS_FREE: u32 = 4096;
 
 /// Each run is a pass of its own: more of them go to the tables.
-const RUNS_MAX: usize = 4;
+const RUNS_MAX: usize = 3;
 
 /// The shapes of all groups.
 pub(crate) struct Plan {

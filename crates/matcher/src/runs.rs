@@ -20,7 +20,7 @@ impl Run {
     pub fn of(segment: u32, window: &Window) -> Option<Self> {
         let first = window.cells.first().filter(|cell| cell.mask == 0xff)?;
         let is_run = window.cells.iter().all(|cell| cell == first);
-        is_run.then(|| Self { segment, byte: first.value, length: window.cells.len() })
+        is_run.then_some(Self { segment, byte: first.value, length: window.cells.len() })
     }
 
     /// Each place of the window whose last byte has come with the chunk, in order.
