@@ -22,6 +22,8 @@ pub mod packed;
 pub mod parent;
 pub mod postfix;
 pub mod process;
+#[path = "../../crates/content/src/archive/rar/writer.rs"]
+pub mod rar;
 pub mod recorder;
 pub mod reverse;
 pub mod sink;

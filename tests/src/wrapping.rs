@@ -95,6 +95,8 @@ pub const ALL: &[Wrapping] = &[
     line("7z-program", "7zz a a.7z content.txt; cat /bin/true a.7z > packed"),
     made("rar", made::rar5),
     made("rar-4", made::rar4),
+    made("rar-packed", made::rar5_packed),
+    made("rar-4-packed", made::rar4_packed),
     line("lha", "jlha a a.lzh content.txt; mv a.lzh packed"),
     line("lha-0", "jlha az a.lzh content.txt; mv a.lzh packed"),
     line("lha-6", "jlha ao6 a.lzh content.txt; mv a.lzh packed"),

@@ -1,10 +1,13 @@
 //! Which decoder reads which type: [`open`]. Rule: a container that no decoder reads is an error, never nothing.
 
 use crate::archive::ar::ArDecoder;
+use crate::archive::arj::ArjDecoder;
 use crate::archive::cab::CabDecoder;
+use crate::archive::carrier::CarrierDecoder;
 use crate::archive::chm::Chm;
 use crate::archive::cpio::CpioDecoder;
-use crate::archive::disguise::{DisguiseDecoder, Guise};
+use crate::archive::disguise::Guise;
+use crate::archive::lha::LhaDecoder;
 use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
 use crate::archive::sevenz;
@@ -44,6 +47,8 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Ar => Box::new(ArDecoder::new(&means.pool)),
         FileType::Rpm => Box::new(RpmDecoder::new()),
         FileType::Zip => Box::new(ZipDecoder::new(&means.pool)),
+        FileType::Lha => Box::new(LhaDecoder::new(&means.pool)),
+        FileType::Arj => Box::new(ArjDecoder::new(&means.pool)),
         FileType::Cab => Box::new(CabDecoder::new(&means.pool)),
         FileType::Chm => Box::new(HeldDecoder::new(&means.pool, Chm::new(&means.pool))),
         FileType::Szdd => Box::new(szdd::decoder(&means.pool)),
@@ -61,9 +66,9 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
-            Box::new(DisguiseDecoder::new(&means.pool, Guise::Content))
+            Box::new(CarrierDecoder::new(&means.pool, Guise::Content))
         }
-        other if other.kind() == Kind::Program => Box::new(DisguiseDecoder::new(&means.pool, Guise::Program)),
+        other if other.kind() == Kind::Program => Box::new(CarrierDecoder::new(&means.pool, Guise::Program)),
         _ => return Ok(None),
     }))
 }

@@ -1,6 +1,7 @@
 //! Formats that no program of Debian makes, written out by their manuals. Rule: the least that the format needs.
 
 use crate::mail::{base64, crc32};
+use crate::rar::{Method, Solidity, Writer3, Writer5};
 
 const NAME: &[u8] = b"content.txt";
 
@@ -52,6 +53,20 @@ pub fn rar4(content: &[u8]) -> Vec<u8> {
     file.extend_from_slice(NAME);
     let main = b"\x73\0\0\x0d\0\0\0\0\0\0\0";
     [b"Rar!\x1a\x07\0", &block(main)[..], &block(&file), content, &block(b"\x7b\0\x40\x07\0")].concat()
+}
+
+/// RAR 5, one packed file.
+pub fn rar5_packed(content: &[u8]) -> Vec<u8> {
+    let mut writer = Writer5::default();
+    writer.file("content.txt", content, Method::Packed, Solidity::Alone);
+    writer.finish()
+}
+
+/// RAR 3, one packed file.
+pub fn rar4_packed(content: &[u8]) -> Vec<u8> {
+    let mut writer = Writer3::default();
+    writer.file("content.txt", content, Method::Packed, Solidity::Alone);
+    writer.finish()
 }
 
 /// One attachment (MS-OXTNEF).

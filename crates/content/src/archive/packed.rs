@@ -1,5 +1,6 @@
 //! The content of one entry of known packed length, stored or packed. Rule: it is what its header promises, or broken.
 
+use crate::codec::lzh::Unlzh;
 use crate::codec::{Outcome, Run};
 use crate::decoder::{Event, More, Step};
 use lockgate_model::Reason;
@@ -11,6 +12,8 @@ pub(super) enum Sum {
     #[default]
     None,
     Crc32(crc32fast::Hasher, u32),
+    /// LHA's, of 16 bits.
+    Crc16(u16, u16),
 }
 
 impl Sum {
@@ -19,9 +22,15 @@ impl Sum {
         Self::Crc32(crc32fast::Hasher::new(), expected)
     }
 
+    /// A CRC-16 that must come to this.
+    pub(super) fn crc16(expected: u16) -> Self {
+        Self::Crc16(0, expected)
+    }
+
     fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::None => {}
+            Self::Crc16(sum, _) => *sum = crc16(*sum, bytes),
             Self::Crc32(hasher, _) => hasher.update(bytes),
         }
     }
@@ -29,9 +38,30 @@ impl Sum {
     fn is_right(&self) -> bool {
         match self {
             Self::None => true,
+            Self::Crc16(sum, expected) => sum == expected,
             Self::Crc32(hasher, expected) => hasher.clone().finalize() == *expected,
         }
     }
+}
+
+/// CRC-16 of ARC and LHA: the polynomial 0xa001, the lowest bit first, from 0.
+pub(super) fn crc16(sum: u16, bytes: &[u8]) -> u16 {
+    const TABLE: [u16; 256] = {
+        let mut table = [0; 256];
+        let mut at = 0;
+        while at < 256 {
+            let mut entry = at as u16;
+            let mut bit = 0;
+            while bit < 8 {
+                entry = entry >> 1 ^ if entry & 1 == 1 { 0xa001 } else { 0 };
+                bit += 1;
+            }
+            table[at] = entry;
+            at += 1;
+        }
+        table
+    };
+    bytes.iter().fold(sum, |sum, byte| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)])
 }
 
 /// How the content lies in the archive.
@@ -47,6 +77,15 @@ pub(super) enum Form {
 pub(super) trait Unpack {
     /// Goes on until the input is used, the output full, or the entry at its end.
     fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run;
+}
+
+impl Unpack for Option<Unlzh> {
+    fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
+        match self {
+            Some(unlzh) => unlzh.run(input, more, output),
+            None => Run { used: 0, made: 0, outcome: Outcome::Failed(Reason::Damaged) },
+        }
+    }
 }
 
 /// The content on its way.

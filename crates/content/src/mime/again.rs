@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The least by which what is held grows.
-const GROWTH_BYTES_MIN: usize = 4 << 10;
+const GROWTH_BYTES_MIN: usize = 8 << 10;
 /// The longest first line that is looked at for base64.
 const FIRST_LINE_BYTES_MAX: usize = 1000;
 /// A line of base64 that is shorter than this may as well be a word.
@@ -146,6 +146,18 @@ impl Again {
             self.entry.clone_from(entry);
         }
         self.is_over = false;
+    }
+
+    /// Whether it wants to have the body.
+    #[inline]
+    pub(super) fn holds(&self) -> bool {
+        matches!(self.hold, Hold::Beginning | Hold::Whole)
+    }
+
+    /// Whether something is to be given.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.is_over
     }
 
     /// A piece of the body, and what has been doubtful up to its end.

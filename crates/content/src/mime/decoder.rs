@@ -131,7 +131,9 @@ impl Decoder for MimeDecoder {
         if let Some(event) = self.said.pop_front() {
             return Step::new(0, event);
         }
-        if let Some(event) = self.again.next(scratch) {
+        if self.again.is_due()
+            && let Some(event) = self.again.next(scratch)
+        {
             return Step::new(0, event);
         }
         if matches!(self.place, Place::Over) {
@@ -313,7 +315,9 @@ impl MimeDecoder {
         }
         let (used, event) = match &mut self.place {
             Place::Leaf(Transfer::Identity) => {
-                self.again.hold(clear, Doubts::default());
+                if self.again.holds() {
+                    self.again.hold(clear, Doubts::default());
+                }
                 (clear.len(), Event::Input(0..clear.len()))
             }
             Place::Beside { is_open: true, transfer: Transfer::Identity, .. } => {
@@ -321,7 +325,9 @@ impl MimeDecoder {
             }
             Place::Leaf(transfer) => {
                 let (used, made) = transfer.decode(clear, scratch);
-                self.again.hold(&clear[..used], transfer.doubts());
+                if self.again.holds() {
+                    self.again.hold(&clear[..used], transfer.doubts());
+                }
                 (used, output(made))
             }
             Place::Beside { is_open: true, transfer, .. } => {
@@ -345,7 +351,9 @@ impl MimeDecoder {
             }
             Place::Leaf(transfer) => {
                 let (used, made) = transfer.decode(rest, scratch);
-                self.again.hold(&rest[..used], transfer.doubts());
+                if self.again.holds() {
+                    self.again.hold(&rest[..used], transfer.doubts());
+                }
                 (used, output(made))
             }
             Place::Beside { is_open: true, transfer, .. } => {
@@ -368,8 +376,11 @@ impl MimeDecoder {
     /// Beside the parts: passes over white space, and opens a child at whatever else comes.
     fn skip_blanks(&mut self, content: &[u8]) -> usize {
         let blanks = content.iter().take_while(|b| b.is_ascii_whitespace()).count();
-        let Place::Beside { side, is_open, .. } = &mut self.place else { return content.len() };
+        let Place::Beside { side, is_open, transfer } = &mut self.place else { return content.len() };
         if blanks < content.len() {
+            // Readers that decode a multipart as a whole find its parts in there.
+            let is_encoded = !matches!(transfer, Transfer::Identity);
+            let declared = is_encoded.then(|| "message/rfc822".to_owned());
             *is_open = true;
             let side = match side {
                 Side::Preamble => "preamble",
@@ -377,7 +388,7 @@ impl MimeDecoder {
             };
             let section = self.stack.section(self.stack.depth() - 1);
             let label = if section.is_empty() { side.to_owned() } else { format!("{section}.{side}") };
-            self.open(Entry { label, name: None, declared: None });
+            self.open(Entry { label, name: None, declared });
         }
         blanks
     }

@@ -59,6 +59,11 @@ impl Parameterised {
         Self { value, parameters, loose_names }
     }
 
+    /// Whether somebody may see a file's name in it.
+    pub(super) fn may_name(&self) -> bool {
+        !self.loose_names.is_empty() || self.parameters.iter().any(|p| p.name.ends_with(b"name"))
+    }
+
     /// The parameters of several fields as if they were of one: careless readers take pieces from each.
     pub(super) fn joined<'a>(fields: impl Iterator<Item = &'a Self>) -> Self {
         let parameters = fields.flat_map(|field| field.parameters.iter().cloned()).collect();

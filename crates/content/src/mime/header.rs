@@ -29,6 +29,8 @@ pub(super) struct HeaderReader {
     held_bytes: usize,
     /// What a folded line begins with, while it may be the name of a field; and how much of the line was held before.
     fold: Option<(Vec<u8>, usize)>,
+    /// The last line was white space alone: to some readers it ended the block.
+    is_behind_blanks: bool,
     fields: Fields,
 }
 
@@ -277,7 +279,7 @@ impl HeaderReader {
 
     /// A line has ended.
     fn end_line(&mut self) {
-        self.fold = None;
+        self.is_behind_blanks = self.fold.take().is_some_and(|(line, _)| line.trim_ascii().is_empty());
         if self.at == At::Name {
             self.fields.oddities.note(Oddity::JunkInHeader);
             self.line.clear();
@@ -306,12 +308,14 @@ impl HeaderReader {
         Some(Stop::Junk)
     }
 
-    /// Whether no field has come at all; or the line is one of base64, and that is what the body is written in. Behind
-    /// other junk the header goes on: taking it for the body would hide the fields there.
+    /// Whether no field has come at all; or the body is encoded, and the line before is blank but for white space; or the
+    /// line is one of base64, and that is what the body is written in. Behind other junk the header goes on: taking it
+    /// for the body would hide the fields there.
     fn looks_like_body(&self) -> bool {
         let is_base64 = self.fields.encodings.iter().any(|name| name.contains("64"));
         let is_from = self.line.starts_with(b"From ") || self.line.starts_with(b">From ");
         !self.has_begun && !is_from
+            || self.is_behind_blanks && !self.fields.encodings.is_empty()
             || is_base64 && self.line.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b))
     }
 

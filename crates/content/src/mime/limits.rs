@@ -34,4 +34,4 @@ pub const ENCODED_WORD_BYTES_MAX: usize = 2048;
 pub const NAMES_MAX: usize = 16;
 /// How much of an encoded body is held in case that it turns out to have a second reading. Where that shows later, it is
 /// `Incomplete(held)`.
-pub const DOUBT_BYTES_MAX: u64 = 64 << 10;
+pub const DOUBT_BYTES_MAX: u64 = 16 << 10;

@@ -17,6 +17,9 @@ pub(super) struct Names {
 impl Names {
     /// Of a header block.
     pub(super) fn of(fields: &Fields, oddities: &mut Oddities) -> Self {
+        if !fields.dispositions.iter().chain(&fields.media_types).any(Parameterised::may_name) {
+            return Self::default();
+        }
         let file_name = fields.dispositions.iter().find_map(|field| field.text("filename", oddities));
         let name = fields.media_types.iter().find_map(|field| field.text("name", oddities));
         let mut clear: Vec<String> = file_name.into_iter().chain(name).collect();
@@ -39,7 +42,8 @@ impl Names {
             clear.extend(field.loose_names.iter().map(|name| super::words::decode_words(name)));
         }
         let mut distinct: Vec<String> = Vec::new();
-        for name in clear {
+        let cut: Vec<String> = clear.iter().filter_map(|name| as_stored(name)).collect();
+        for name in clear.into_iter().chain(cut) {
             if distinct.len() <= NAMES_MAX && !name.is_empty() && !distinct.contains(&name) {
                 distinct.push(bounded(name, oddities));
             }
@@ -47,6 +51,13 @@ impl Names {
         let mut names = distinct.into_iter();
         Self { main: names.next(), others: names.collect() }
     }
+}
+
+/// What becomes of a name where it is stored, if that is another: C ends it at a NUL, and Windows drops dots and blanks
+/// at its end.
+fn as_stored(name: &str) -> Option<String> {
+    let stored = name.split('\0').next().unwrap_or_default().trim_end_matches(['.', ' ', '\t']);
+    (stored.len() < name.len()).then(|| stored.to_owned())
 }
 
 fn extension(name: &str) -> &str {
@@ -57,7 +68,8 @@ fn extension(name: &str) -> &str {
 /// a semicolon, or beyond it where no parameter follows.
 pub(super) fn loose(value: &[u8]) -> Vec<Vec<u8>> {
     const NAME: &[u8] = b"name";
-    if memchr::memchr3(b'(', b';', b'=', value).is_none() {
+    let may_name = |window: &[u8]| window[0] == b'(' || window.eq_ignore_ascii_case(NAME);
+    if !value.windows(NAME.len()).any(may_name) {
         return Vec::new();
     }
     let plain = without_comments(value);

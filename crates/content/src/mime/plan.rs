@@ -132,6 +132,11 @@ fn shape(media_type: &Parameterised, oddities: &mut Oddities) -> Shape {
         }
         // None can be in a line; an encoded value may hold them.
         boundary.retain(|byte| !matches!(byte, b'\r' | b'\n'));
+        if let Some(nul) = memchr::memchr(0, boundary) {
+            // Some readers end there, and those that do not find parts that no header announces.
+            oddities.note(Oddity::TypeBent);
+            boundary.truncate(nul);
+        }
         if boundary.trim_ascii().is_empty() {
             oddities.note(Oddity::BoundaryEmpty);
         }

@@ -79,6 +79,10 @@ fn shapes() {
             r#"open 1.1; "one"; close; open 1.2; "two"; close; open 2 message/rfc822; "Subject: x\n\n--c"; close"#,
         ),
         (
+            "Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n\nLS1iCgpY",
+            r#"MIME: a multipart with a Content-Transfer-Encoding; open preamble message/rfc822; "--b\n\nX"; close; incomplete truncated"#,
+        ),
+        (
             "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n\n--b--",
             r#"open 1 message/rfc822; "Subject: x\n"; close"#,
         ),
@@ -229,6 +233,10 @@ fn bodies_with_two_readings_are_read_in_both() {
             r#"MIME: a body begins without a blank line after its header; open 1; "\x00\x10\x83abc"; close; open 1.behind-line; "abc"; close; open 1.behind-blank-line; "abc"; close"#.to_owned(),
         ),
         (
+            "Content-Transfer-Encoding: quoted-printable\n \t\n=41=42\n\n=43".to_owned(),
+            r#"MIME: a body begins without a blank line after its header; open 1; "AB\n\nC"; close; open 1.behind-line; "\nC"; close; open 1.behind-blank-line; "C"; close"#.to_owned(),
+        ),
+        (
             "Content-Type: text/plain\nContent-Type: message/rfc822\n\nx".to_owned(),
             r#"MIME: Content-Type is given more than once; open 1 text/plain; "x"; close; open 1.as-message message/rfc822; "x"; close"#.to_owned(),
         ),
@@ -294,11 +302,16 @@ fn every_name_that_some_reader_sees() {
             "Content-Type: a/b; name=x.exe\nContent-Disposition: x; filename=a.png",
             r#" a/b "a.png"; also "x.exe""#.to_owned(),
         ),
-        ("Content-Disposition: x; filename*1=exe; filename*0=a.", r#" "a.exe"; also "exea.""#.to_owned()),
+        (
+            "Content-Disposition: x; filename*1=exe; filename*0=a.",
+            r#" "a.exe"; also "exea."; also "exea""#.to_owned(),
+        ),
         (
             "Content-Disposition: x; filename*0=a.\nContent-Type: a/b; filename*1=exe",
-            r#" a/b "a."; also "exe"; also "a.exe""#.to_owned(),
+            r#" a/b "a."; also "exe"; also "a.exe"; also "a""#.to_owned(),
         ),
+        ("Content-Disposition: x; filename=\"a.exe. \"", r#" "a.exe. "; also "a.exe""#.to_owned()),
+        ("Content-Disposition: x; filename*=''a.exe%00.txt", r#" "a.exe\0.txt"; also "a.exe""#.to_owned()),
         ("Content-Type: a/b; name=x;.exe", r#" a/b "x"; also "x;.exe""#.to_owned()),
         ("Content-Disposition: x; filename=a.z(.gif)ip", r#" "a.z(.gif)ip"; also "a.zip""#.to_owned()),
     ] {

@@ -1,7 +1,8 @@
 //! Lines of phrase lists → [`Phrases`]. Rule: what is written twice counts once, the weightier way, as in e2guardian.
 
+use super::block::folded;
 use super::charset;
-use super::normal::{folded, normal};
+use super::normal::normal;
 use super::ruleset::{Phrase, Weight};
 use super::score::{Combination, Effect, Part, Rule, Rules};
 use super::search::{In, Pattern, Search};

@@ -4,6 +4,7 @@
 //! `ruleset` reads a line, `compiler` makes the database, `normal` makes the readings of a page, `search` finds phrases in
 //! them, `page` is the state of one page, and `score` says what the phrases that were found come to.
 
+mod block;
 mod charset;
 mod compiler;
 mod entity;
@@ -15,6 +16,7 @@ mod search;
 mod seen;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub(crate) use compiler::{Added, Compiled, Drafts, PhraseFile};
 pub(crate) use page::Page;

@@ -2,7 +2,7 @@
 
 use super::normal::{Normaliser, Output};
 use super::score::{self, Outcome, Score, Tally, Term};
-use super::search::{In, Open, REACH, Span};
+use super::search::{Copies, In, Open, REACH, Span};
 use super::seen::Seen;
 use super::{Phrases, Readings};
 use crate::compiler::Kept;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// A larger chunk is read in pieces, so that the readings of one stay near and small.
 const PIECE_BYTES: usize = 16 << 10;
+/// How much more than what is read is written at once.
+const ROOM_BYTES: usize = 128;
 /// Fewer bytes wait for more, since each look has a cost of its own.
 const LOOK_BYTES_MIN: usize = 1 << 10;
 
@@ -60,15 +62,16 @@ impl Page {
         let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
         self.left -= taken as u64;
         for piece in chunk[..taken].chunks(PIECE_BYTES) {
-            self.forms.raw.reserve(piece.len());
-            self.forms.text.bytes.reserve(piece.len());
+            self.forms.raw.reserve(piece.len() + ROOM_BYTES);
+            self.forms.text.bytes.reserve(piece.len() + ROOM_BYTES);
+            self.forms.text.copies.reserve(piece.len());
             self.normaliser.push(piece, &mut self.forms);
             self.look(phrases, REACH);
         }
         // Nothing comes for a while: no more memory is kept than there are bytes.
         self.forms.raw.shrink_to_fit();
         self.forms.text.bytes.shrink_to_fit();
-        self.forms.text.copied = Vec::new();
+        self.forms.text.copies = Copies::default();
         self.left > 0
     }
 
@@ -84,13 +87,13 @@ impl Page {
                 Readings::Raw => phrases.search.scan(&mut of_raw, &mut self.open),
                 Readings::Text | Readings::Meta => phrases.search.scan(&mut of_text, &mut self.open),
                 Readings::Both => {
-                    phrases.search.scan_both(&mut of_raw, &mut of_text, &text.copied, &mut self.open)
+                    phrases.search.scan_both(&mut of_raw, &mut of_text, &text.copies, &mut self.open)
                 }
             }
             self.raw.looked = self.raw.looked.max(end(raw));
             self.text.looked = self.text.looked.max(end(&text.bytes));
         }
-        text.copied.clear();
+        text.copies.clear();
         self.raw.drop_done(raw);
         self.text.drop_done(&mut text.bytes);
     }

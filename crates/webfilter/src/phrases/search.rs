@@ -4,23 +4,27 @@
 //! Each phrase is looked for by four letters of it (`cores`), which are as rare in prose (`prose`) as can be, and what stands
 //! around them (`windows`); the few that have no such letters by three bytes (`classes`). Filters keep the places where a window
 //! may stand, without a branch (`places`); what is left of them is compared. Most of the text of a page stands in its raw form as
-//! well, letter for letter: such a [`Copied`] stretch is looked at once for both.
+//! well, letter for letter: such [`Copies`] are looked at once for both (`both`).
 
+mod both;
 mod classes;
+mod copies;
 mod cores;
 mod places;
 mod prose;
 mod windows;
 
+use super::block::Speed;
 use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
 use classes::Classes;
+pub(super) use copies::Copies;
 use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
-use places::{BATCH, Batch, Bits, MASK, Near, Sought, Speed};
+use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
 use prose::Prose;
 use std::ops::Range;
-use windows::{BEFORE, BEHIND, CORE_BYTES, Entry, Filter, Kind, Windows, word};
+use windows::{BEFORE, CORE_BYTES, Edges, Entry, Filter, Kind, Windows};
 
 /// How far before and behind a window the rest of its pattern may reach.
 pub(super) const REACH: usize = PHRASE_BYTES_MAX * 3;
@@ -48,25 +52,6 @@ pub(super) struct Pattern {
     pub bytes: Vec<u8>,
     pub part: u32,
     pub readings: In,
-}
-
-/// So many bytes of the text that stand in the raw form, too, and where they begin in each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Copied {
-    pub raw: usize,
-    pub text: usize,
-    pub bytes: usize,
-}
-
-impl Copied {
-    /// Of its places those whose windows lie within, as far as they are looked at in both; it is none without any.
-    fn places(self, raw: &Range<usize>, text: &Range<usize>) -> Self {
-        let skipped =
-            raw.start.saturating_sub(self.raw).max(text.start.saturating_sub(self.text)).max(BEFORE);
-        let end = (self.bytes + 1).saturating_sub(BEHIND);
-        let end = end.min(raw.end.saturating_sub(self.raw)).min(text.end.saturating_sub(self.text));
-        Self { raw: self.raw + skipped, text: self.text + skipped, bytes: end.saturating_sub(skipped) }
-    }
 }
 
 /// What is looked at in a reading.
@@ -146,7 +131,7 @@ impl Search {
     pub fn scan(&self, span: &mut Span<'_>, open: &mut Open) {
         let places = span.places();
         let mut batch = Batch::new();
-        self.walk(&mut batch, span.text, places, &[], open, &mut |kind, at, open| {
+        self.walk(&mut batch, span.text, places, open, &mut |kind, at, open| {
             if let Some(word) = self.verify(kind, at, span) {
                 self.close(kind, word, open, &[&*span]);
             }
@@ -154,66 +139,43 @@ impl Search {
         self.scan_for_tiny(span);
     }
 
-    /// The same for both readings of a page, of which these stretches are alike.
-    pub fn scan_both(&self, raw: &mut Span<'_>, text: &mut Span<'_>, copied: &[Copied], open: &mut Open) {
-        let places = (raw.places(), text.places());
-        let alike: Vec<Copied> = copied.iter().map(|copied| copied.places(&places.0, &places.1)).collect();
-        let mut batch = Batch::new();
-        // Each kind's places come in order.
-        let mut next = [0; 5];
-        self.walk(&mut batch, raw.text, places.0, &[], open, &mut |kind, at, open| {
-            // What no window agrees with here it does not agree with there.
-            let Some(word) = self.verify(kind, at, raw) else { return };
-            let next = &mut next[kind as usize];
-            while alike.get(*next).is_some_and(|stretch| stretch.raw + stretch.bytes <= at) {
-                *next += 1;
-            }
-            if let Some(stretch) = alike.get(*next)
-                && stretch.raw <= at
-            {
-                self.verify(kind, at - stretch.raw + stretch.text, text);
-            }
-            self.close(kind, word, open, &[&*raw, &*text]);
-        });
-        self.walk(&mut batch, text.text, places.1, &alike, open, &mut |kind, at, open| {
-            if let Some(word) = self.verify(kind, at, text) {
-                self.close(kind, word, open, &[&*raw, &*text]);
-            }
-        });
-        self.scan_for_tiny(raw);
-        self.scan_for_tiny(text);
-    }
-
-    /// All places of a text where windows may stand, but for those of stretches that were looked at already.
+    /// All places of a text where windows may stand.
     fn walk(
         &self,
         batch: &mut Batch,
         text: &[u8],
         places: Range<usize>,
-        mut but: &[Copied],
         open: &mut Open,
         found: &mut impl FnMut(Kind, usize, &mut Open),
     ) {
-        let mut copy: Near;
         for from in places.clone().step_by(BATCH) {
-            let count = (places.end - from).min(BATCH);
-            let near: &Near = match from.checked_sub(BEFORE).and_then(|before| text[before..].first_chunk()) {
-                Some(near) => near,
-                None => {
-                    copy = [0; _];
-                    let before = from.min(BEFORE);
-                    let there = &text[from - before..text.len().min(from - before + copy.len() - BEFORE)];
-                    copy[BEFORE - before..][..there.len()].copy_from_slice(there);
-                    &copy
-                }
-            };
-            batch.look(&self.sought, open, near, &wanted(from, count, &mut but), self.speed);
-            for kind in Kind::ALL {
-                for at in batch.kept(kind) {
-                    found(kind, from + usize::from(*at), open);
-                }
+            let bits = first((places.end - from).min(BATCH));
+            self.look(batch, text, from, &Masks { cores: bits, short: bits }, None, open);
+            for (kind, places) in batch.kept() {
+                places.iter().for_each(|at| found(kind, from + usize::from(*at), open));
             }
         }
+    }
+
+    /// A batch of places, of which some may be looked at elsewhere as well.
+    fn look(
+        &self,
+        batch: &mut Batch,
+        text: &[u8],
+        from: usize,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
+        open: &Open,
+    ) {
+        let copy: Near;
+        let near: &Near = match from.checked_sub(BEFORE).and_then(|before| text[before..].first_chunk()) {
+            Some(near) => near,
+            None => {
+                copy = near_edge(text, from);
+                &copy
+            }
+        };
+        batch.look(&self.sought, open, near, wanted, other, self.speed);
     }
 
     fn scan_for_tiny(&self, span: &mut Span<'_>) {
@@ -234,7 +196,17 @@ impl Search {
     #[inline]
     fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> Option<u64> {
         let at = place.checked_sub(kind.before())?;
-        let word = span.text.get(at..).map_or(0, word);
+        let (word, around) = words(span.text, at);
+        let before = (around >> (8 * (BEFORE - 1))) as u8;
+        let is_possible = match kind {
+            Kind::Behind | Kind::Before => true,
+            Kind::Core => self.sought.core.holds(before, word),
+            Kind::Three => self.sought.three.holds(before, word),
+            Kind::Two => self.sought.two.holds(before, word),
+        };
+        if !is_possible {
+            return None;
+        }
         let entries = self.windows[kind as usize].of(word);
         let mut is_any = entries.is_empty();
         for entry in entries.iter().filter(|entry| entry.agrees(word)) {
@@ -251,20 +223,25 @@ impl Search {
     /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings.
     #[inline]
     fn close(&self, kind: Kind, word: u64, open: &mut Open, spans: &[&Span<'_>]) {
-        let filter = match kind {
-            Kind::Behind | Kind::Before => return,
-            Kind::Core => &mut open.core,
-            Kind::Three => &mut open.three,
-            Kind::Two => &mut open.two,
+        let bit = |word: u64| match kind {
+            Kind::Behind | Kind::Before => None,
+            Kind::Core => Some(open.core.bit(word)),
+            Kind::Three => Some(open.three.bit(word)),
+            Kind::Two => Some(open.two.bit(word)),
         };
-        let bit = filter.bit(word);
+        let Some(its) = bit(word) else { return };
         let is_done = |pattern: &Pattern| {
             spans.iter().all(|span| !pattern.readings.covers(span.which) || span.seen.is_done(pattern.part))
         };
         let mut entries =
-            self.windows[kind as usize].of(word).iter().filter(|entry| filter.bit(entry.word) == bit);
+            self.windows[kind as usize].of(word).iter().filter(|entry| bit(entry.word) == Some(its));
         if entries.all(|entry| self.patterns.get(entry.pattern as usize).is_none_or(is_done)) {
-            filter.set(bit, false);
+            match kind {
+                Kind::Behind | Kind::Before => {}
+                Kind::Core => open.core.set(its, false),
+                Kind::Three => open.three.set(its, false),
+                Kind::Two => open.two.set(its, false),
+            }
         }
     }
 }
@@ -279,20 +256,20 @@ fn compare(pattern: &Pattern, start: usize, span: &mut Span<'_>) {
     }
 }
 
-/// A bit for each of so many places from there on, but for those of the stretches.
-fn wanted(from: usize, count: usize, but: &mut &[Copied]) -> Bits {
-    let mut wanted = [0; BATCH / MASK];
-    set(&mut wanted, 0..count, true);
-    while let Some((stretch, rest)) = but.split_first() {
-        let end = stretch.text + stretch.bytes;
-        let places = stretch.text.max(from) - from..end.clamp(from, from + count) - from;
-        set(&mut wanted, places, false);
-        if end > from + count {
-            break;
-        }
-        *but = rest;
-    }
-    wanted
+/// What stands near places of which not all have so much before or behind them.
+fn near_edge(text: &[u8], from: usize) -> Near {
+    let mut near = [0; _];
+    let before = from.min(BEFORE);
+    let there = &text[from - before..text.len().min(from - before + near.len() - BEFORE)];
+    near[BEFORE - before..][..there.len()].copy_from_slice(there);
+    near
+}
+
+/// A bit for each of so many places.
+fn first(count: usize) -> Bits {
+    let mut bits = [0; _];
+    set(&mut bits, 0..count, true);
+    bits
 }
 
 /// Sets or clears the bits of a range.
@@ -308,19 +285,23 @@ fn set(bits: &mut Bits, range: Range<usize>, to: bool) {
 
 /// What filters are made of.
 fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
-    let [behind, before, core, three, two]: [Vec<u64>; 5] =
-        Kind::ALL.map(|kind| entries[kind as usize].iter().map(|entry| entry.word).collect());
-    let mut cores: Vec<u64> = before.iter().map(|word| word >> (8 * BEFORE)).collect();
-    cores.extend(behind.iter().chain(&core));
+    let [behind, before, core, three, two] = entries;
+    let list = |entries: &[Entry]| entries.iter().map(|entry| entry.word).collect::<Vec<_>>();
+    let (long, long_before) = (list(behind), list(before));
+    let mut cores: Vec<u64> = long_before.iter().map(|word| word >> (8 * BEFORE)).collect();
+    cores.extend(long.iter().copied().chain(list(core)));
     Sought {
-        classes: (three.len() + two.len() > 0).then(|| Classes::new(&three, &two)),
-        cores: Filter::new(&cores, CORE_BYTES, prose.common(4)),
-        behind: Filter::new(&behind, Kind::Behind.length(), &[]),
-        before: Filter::new(&before, Kind::Before.length(), &[]),
+        classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
+        cores: Filter::new(&cores, prose.common(4)),
+        behind: Filter::new(&long, &[]),
+        before: Filter::new(&long_before, &[]),
+        core: Edges::new(core),
+        three: Edges::new(three),
+        two: Edges::new(two),
         open: Open {
-            core: Filter::new(&core, CORE_BYTES, prose.common(4)),
-            three: Filter::new(&three, Kind::Three.length(), prose.common(3)),
-            two: Filter::new(&two, Kind::Two.length(), prose.common(2)),
+            core: Filter::new(&list(core), prose.common(4)),
+            three: Filter::new(&list(three), prose.common(3)),
+            two: Filter::new(&list(two), prose.common(2)),
         },
     }
 }

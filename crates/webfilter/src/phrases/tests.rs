@@ -226,8 +226,7 @@ fn readings(page: &[u8], cuts: &[usize], readings: Readings) -> (Vec<u8>, Vec<u8
         from = cut;
     }
     normaliser.finish(&mut out);
-    for copied in &out.text.copied {
-        let (raw, text) = (copied.raw..copied.raw + copied.bytes, copied.text..copied.text + copied.bytes);
+    for (raw, text) in out.text.copies.pairs() {
         assert_eq!(out.raw[raw], out.text.bytes[text], "what is said to be a copy is one");
     }
     (out.raw, out.text.bytes)
@@ -294,6 +293,14 @@ proptest! {
             phrases.iter().filter(stands).count()
         };
         prop_assert_eq!(points(&weighted(lines.as_bytes()), page.as_bytes()), count(&raw).max(count(&text)) as i64);
+        // Each place is looked at once, in whichever reading.
+        let settings = Settings { counting: Counting::EachTime, points_max: i32::MAX, ..Settings::default() };
+        let each_time = database(&[("weightedphraselist", lines.as_bytes())], settings);
+        let times = |reading: &[u8]| {
+            let of = |phrase: &String| reading.windows(phrase.len()).filter(|window| *window == phrase.as_bytes()).count();
+            phrases.iter().map(of).sum::<usize>()
+        };
+        prop_assert_eq!(points(&each_time, page.as_bytes()), times(&raw).max(times(&text)) as i64);
     }
 }
 

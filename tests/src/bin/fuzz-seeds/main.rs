@@ -2,6 +2,7 @@
 //!
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, 7zz, tar, zstd, brotli, gcab …
 
+mod carriers;
 mod dialogues;
 mod documents;
 mod http;
@@ -28,6 +29,7 @@ fn main() {
     embedded(&corpus);
     mailboxes(&corpus);
     archives(&corpus, &samples);
+    carriers::seeds(&corpus);
     documents::seeds(&corpus);
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
@@ -129,6 +131,7 @@ impl Samples {
         line(
             "cp deflate.zip comment.zip; echo 'a comment' | zip -qz comment.zip; cat text1.gz deflate.zip > behind.zip",
         );
+        old_archivers(&directory);
         let files = fs::read_dir(directory.path()).expect("it was made").flatten();
         let all = files.filter(|entry| entry.path().is_file()).map(|entry| {
             (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).expect("it was made"))
@@ -143,6 +146,32 @@ impl Samples {
     }
 }
 
+/// What was packed with before zip.
+fn old_archivers(directory: &Directory) {
+    let lines = "for l in 0 1 2; do jlha a$l level$l.lzh in/text.txt; done
+        for o in 5 6 7; do jlha ao$o o$o.lzh in/text.txt in/deep/er/noise.bin; done; jlha az stored.lzh in/text.txt
+        for m in 0 1 4; do arj a -m$m m$m.arj in/text.txt; done; arj a -gpass garbled.arj in/text.txt";
+    run(Command::new("sh").args(["-ec", lines]).current_dir(directory.path()));
+    for (name, archive) in rar_archives() {
+        directory.write(name, archive);
+    }
+}
+
+/// RAR's own packer is not free: its archives are written here.
+fn rar_archives() -> [(&'static str, Vec<u8>); 2] {
+    use lockgate_tests::rar::{Method, Solidity, Writer3, Writer5};
+    let (mut new, mut old) = (Writer5::default(), Writer3::default());
+    for (name, method, solidity) in [
+        ("stored", Method::Stored, Solidity::Alone),
+        ("packed", Method::Packed, Solidity::Alone),
+        ("solid", Method::Packed, Solidity::Solid),
+    ] {
+        new.file(name, &words(700), method, solidity);
+        old.file(name, &words(700), method, solidity);
+    }
+    [("new.rar", new.finish()), ("old.rar", old.finish())]
+}
+
 /// So many bytes of made-up words, whose letters are as uneven as those of a language.
 fn words(bytes: usize) -> Vec<u8> {
     let letters = b"  eettaoinshrdlu";
@@ -155,10 +184,18 @@ fn words(bytes: usize) -> Vec<u8> {
 fn archives(corpus: &Corpus, samples: &Samples) {
     gzip_headers(corpus, samples);
     deflated(corpus, samples);
-    for (first, end) in [(0, ".Z"), (1, ".cab"), (2, ".chm"), (3, ".szdd")] {
+    for (target, first, end) in [
+        ("cabinets", 0, ".Z"),
+        ("cabinets", 1, ".cab"),
+        ("cabinets", 2, ".chm"),
+        ("cabinets", 3, ".szdd"),
+        ("archivers", 0, ".rar"),
+        ("archivers", 1, ".lzh"),
+        ("archivers", 2, ".arj"),
+    ] {
         for (name, bytes) in samples.ending(end) {
             let put = |name: &str, content: &[u8]| {
-                corpus.put("cabinets", name, &[&[first], CUTS.as_slice(), content].concat());
+                corpus.put(target, name, &[&[first], CUTS.as_slice(), content].concat());
             };
             put(name, bytes);
             put(&format!("{name}.truncated"), &bytes[..bytes.len() * 2 / 3]);

@@ -15,14 +15,18 @@ pub enum Method {
 /// Whether a file goes on from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solidity {
+    /// It does not.
     Alone,
+    /// It does.
     Solid,
 }
 
 /// Bits, most significant first.
 #[derive(Default)]
 pub struct BitWriter {
+    /// What was written.
     pub bytes: Vec<u8>,
+    /// How many bits that is.
     pub bits: usize,
 }
 
@@ -53,6 +57,15 @@ impl BitWriter {
                 left -= run;
             }
             (0..left).for_each(|_| self.put(5, *bits));
+        }
+    }
+
+    /// RAR 2's codes of matches and literals, no lengths kept from before.
+    fn codes_of_2(&mut self) {
+        self.put(2, 0);
+        (0..19).for_each(|_| self.put(4, 5));
+        for (symbols, length) in [(298, 9), (48, 6), (28, 5)] {
+            (0..symbols).for_each(|_| self.put(5, length));
         }
     }
 
@@ -197,6 +210,33 @@ fn piece_3(bits: &mut BitWriter, piece: Piece) {
     bits.put(5, rest & 15);
 }
 
+/// The content as RAR 2 packs it.
+pub fn pack_2(whole: &[u8], start: usize) -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    bits.codes_of_2();
+    for piece in pieces(whole, start, 250) {
+        let (distance, length) = match piece {
+            Piece::Literal(byte) => {
+                bits.put(9, byte.into());
+                continue;
+            }
+            Piece::Match { distance, length } => (distance as u64, length as u64),
+        };
+        let length = length - 3 - u64::from(distance >= 0x2000) - u64::from(distance >= 0x40000);
+        let slot = slot_of(slots_of_5(4).take(28), length);
+        bits.put(9, 270 + slot.0);
+        bits.slot(slot, length);
+        let long = (0..14).map(|at| (34 + at, 0x20000 + (at << 16), 16));
+        let slot = slot_of(slots_of_5(2).take(34).chain(long), distance - 1);
+        bits.put(6, slot.0);
+        bits.slot(slot, distance - 1);
+    }
+    // New codes for a file that goes on from this one: the same, told anew.
+    bits.put(9, 269);
+    bits.codes_of_2();
+    bits.bytes
+}
+
 /// A number in groups of seven bits, the lowest first.
 fn number_of_7(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -210,6 +250,7 @@ fn number_of_7(mut number: u64) -> Vec<u8> {
 
 /// An archive of RAR 5 being written.
 pub struct Writer5 {
+    /// What was written.
     pub bytes: Vec<u8>,
     /// What the files hold, one behind the other, for those that go on from it.
     whole: Vec<u8>,
@@ -283,6 +324,7 @@ impl Writer5 {
 
 /// An archive of RAR 3 being written.
 pub struct Writer3 {
+    /// What was written.
     pub bytes: Vec<u8>,
     whole: Vec<u8>,
 }

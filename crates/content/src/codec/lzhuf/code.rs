@@ -130,7 +130,7 @@ mod tests {
         (lengths[7], lengths[1], lengths[299], lengths[3], lengths[200]) = (1, 2, 3, 12, 12);
         code.build(&lengths).unwrap();
         let mut bits = Bits::new();
-        bits.feed(&[0b0101_1011, 0b1000_0000, 0b0001_1100, 0b0000_0001, 0xff], More::Ended);
+        bits.feed(&[0b0101_1011, 0b1000_0000, 0b0011_1000, 0b0000_0111, 0xff], More::Ended);
         let taken: Vec<_> = (0..5).map(|_| code.take(&mut bits)).collect();
         assert_eq!(taken, [Ok(7), Ok(1), Ok(299), Ok(3), Ok(200)]);
         assert_eq!(code.take(&mut bits), Err(Reason::Damaged), "incomplete");

@@ -4,8 +4,10 @@
 //! A bit mask tells for 64 places at once which of them a kind may begin at. These places are read off the mask, and filters
 //! keep of them what is gone through later. Unsafe code stands here only.
 
+use super::super::block::Speed;
 use super::classes::Classes;
-use super::windows::{BEFORE, BEHIND, CORES, Filter, Kind, LONG, SHORT};
+use super::copies::Kept;
+use super::windows::{BEFORE, BEHIND, CORE_BYTES, CORES, Edges, Filter, Kind, LONG, SHORT, SHORTER, word};
 
 /// How many places are looked at before what was kept is gone through.
 pub(super) const BATCH: usize = 16 * MASK;
@@ -21,46 +23,13 @@ type Places = [u16; BATCH + MASK];
 /// As many masks as a batch has.
 pub(super) type Bits = [u64; BATCH / MASK];
 
-/// Which instructions the loops are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Speed {
-    Portable,
-    /// Those that find and count bits by themselves, and shift by any register.
-    #[cfg(target_arch = "x86_64")]
-    Bits,
-    /// And those that compare 64 bytes at once, and look 64 up.
-    #[cfg(target_arch = "x86_64")]
-    Vectors,
-}
-
-impl Speed {
-    pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let bits = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("popcnt");
-            let vectors = is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vbmi")
-                && is_x86_feature_detected!("avx512vbmi2");
-            match (bits, vectors) {
-                (true, true) => return Self::Vectors,
-                (true, false) => return Self::Bits,
-                _ => {}
-            }
-        }
-        Self::Portable
-    }
-}
-
-/// Where windows may stand, a bit for each place of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Masks {
-    /// The first of four that are no spaces.
-    cores: Bits,
-    /// What the classes let through.
-    short: Bits,
+/// A bit for each place of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Masks {
+    /// For what has a core: the first of four that are no spaces.
+    pub cores: Bits,
+    /// For shorter windows: what the classes let through.
+    pub short: Bits,
 }
 
 /// What is looked for.
@@ -69,9 +38,13 @@ pub(super) struct Sought {
     /// Of shortest windows, if there are any.
     pub classes: Option<Classes>,
     /// What all cores have.
-    pub cores: Filter<CORES>,
-    pub behind: Filter<LONG>,
-    pub before: Filter<LONG>,
+    pub cores: Filter<CORE_BYTES, CORES>,
+    pub behind: Filter<{ 2 * CORE_BYTES }, LONG>,
+    pub before: Filter<{ 2 * CORE_BYTES }, LONG>,
+    /// What stands around shorter windows.
+    pub core: Edges<CORE_BYTES, 4096>,
+    pub three: Edges<3, 512>,
+    pub two: Edges<2, 256>,
     /// What is looked for at the beginning of a page.
     pub open: Open,
 }
@@ -79,50 +52,118 @@ pub(super) struct Sought {
 /// Short windows that are still looked for: in a page words come again, and most need to be found once.
 #[derive(Clone, Debug)]
 pub(in crate::phrases) struct Open {
-    pub(super) core: Filter<SHORT>,
-    pub(super) three: Filter<SHORT>,
-    pub(super) two: Filter<SHORT>,
+    pub(super) core: Filter<CORE_BYTES, SHORT>,
+    pub(super) three: Filter<3, SHORTER>,
+    pub(super) two: Filter<2, SHORTER>,
 }
 
-/// The places that were kept of a batch, by kind; room that is used again.
+/// Another text in which places of a batch stand as well, but among other bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elsewhere<'a> {
+    pub text: &'a [u8],
+    /// Where the places stand there.
+    pub blocks: &'a [Kept],
+    /// Those before which other bytes stand, and those behind which.
+    pub before: Bits,
+    pub behind: Bits,
+    /// Those around which other bytes stand: what has a core, and what is short.
+    pub around: Masks,
+}
+
+impl Elsewhere<'_> {
+    /// Where a place of the batch stands.
+    #[inline(always)]
+    pub fn at(&self, place: u16) -> usize {
+        let place = usize::from(place);
+        self.blocks.get(place / MASK).map_or(0, |kept| kept.place(place % MASK))
+    }
+}
+
+/// What stands at a place of a text, and what stands around it. Outside of it are zeros.
+#[inline(always)]
+pub(super) fn words(text: &[u8], at: usize) -> (u64, u64) {
+    let before = at.checked_sub(BEFORE).and_then(|before| text.get(before..));
+    match before.and_then(|text| text.first_chunk::<{ BEFORE + BEHIND }>()) {
+        Some(near) => (word(&near[BEFORE..]), word(near)),
+        None => words_at_edge(text, at),
+    }
+}
+
+#[cold]
+fn words_at_edge(text: &[u8], at: usize) -> (u64, u64) {
+    let around = match at.checked_sub(BEFORE) {
+        Some(before) => text.get(before..).map_or(0, word),
+        None => word(text) << (8 * (BEFORE - at)),
+    };
+    (text.get(at..).map_or(0, word), around)
+}
+
+/// The places that were kept of a batch; room that is used again.
 pub(super) struct Batch {
     masks: Masks,
     /// Those that are marked, and those that have a core.
     places: Places,
     cores: Places,
+    /// By kind.
     kept: [Places; 5],
     counts: [usize; 5],
+    /// Those that have a core and are looked at elsewhere; and what was kept of them, if it is a window with a core and what is
+    /// behind it, or before.
+    others: Places,
+    kept_elsewhere: [Places; 2],
+    counts_elsewhere: [usize; 2],
 }
 
 impl Batch {
     pub fn new() -> Self {
-        let masks = Masks { cores: [0; _], short: [0; _] };
-        Self { masks, places: [0; _], cores: [0; _], kept: [[0; _]; 5], counts: [0; 5] }
+        Self {
+            masks: Masks::default(),
+            places: [0; _],
+            cores: [0; _],
+            kept: [[0; _]; 5],
+            counts: [0; 5],
+            others: [0; _],
+            kept_elsewhere: [[0; _]; 2],
+            counts_elsewhere: [0; 2],
+        }
     }
 
-    /// The places that were kept of a kind, in order.
-    pub fn kept(&self, kind: Kind) -> &[u16] {
-        &self.kept[kind as usize][..self.counts[kind as usize]]
+    /// The places that were kept, by the kind of which a window may be there, in order.
+    pub fn kept(&self) -> impl Iterator<Item = (Kind, &[u16])> {
+        each(&Kind::ALL, &self.kept, &self.counts)
+    }
+
+    /// Those that were kept elsewhere.
+    pub fn kept_elsewhere(&self) -> impl Iterator<Item = (Kind, &[u16])> {
+        each(&[Kind::Behind, Kind::Before], &self.kept_elsewhere, &self.counts_elsewhere)
     }
 
     /// Of a batch's places those where windows may stand, if they are wanted.
-    pub fn look(&mut self, sought: &Sought, open: &Open, near: &Near, wanted: &Bits, speed: Speed) {
+    pub fn look(
+        &mut self,
+        sought: &Sought,
+        open: &Open,
+        near: &Near,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
+        speed: Speed,
+    ) {
         match speed {
             Speed::Portable => {
                 mark(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep(sought, open, near, wanted, take);
+                self.keep(sought, open, near, wanted, other, take);
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Bits => unsafe {
                 x86_64::mark_by_bits(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep_by_bits(sought, open, near, wanted);
+                self.keep_by_bits(sought, open, near, wanted, other);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Vectors => unsafe {
                 x86_64::mark_by_vectors(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep_by_vectors(sought, open, near, wanted);
+                self.keep_by_vectors(sought, open, near, wanted, other);
             },
         }
     }
@@ -130,16 +171,30 @@ impl Batch {
     /// The portable code, made of other instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn keep_by_bits(&mut self, sought: &Sought, open: &Open, near: &Near, wanted: &Bits) {
-        self.keep(sought, open, near, wanted, take);
+    fn keep_by_bits(
+        &mut self,
+        sought: &Sought,
+        open: &Open,
+        near: &Near,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
+    ) {
+        self.keep(sought, open, near, wanted, other, take);
     }
 
     /// The same, with places taken 64 at once.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
-    fn keep_by_vectors(&mut self, sought: &Sought, open: &Open, near: &Near, wanted: &Bits) {
+    fn keep_by_vectors(
+        &mut self,
+        sought: &Sought,
+        open: &Open,
+        near: &Near,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
+    ) {
         let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
-        self.keep(sought, open, near, wanted, take);
+        self.keep(sought, open, near, wanted, other, take);
     }
 
     #[inline(always)]
@@ -148,54 +203,116 @@ impl Batch {
         sought: &Sought,
         open: &Open,
         near: &Near,
-        wanted: &Bits,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
         take: impl Fn(u64, u16, &mut Places, usize) -> usize,
     ) {
         let [behind, before, core, three, two] = &mut self.kept;
-        let marked = take_all(&self.masks.cores, wanted, &mut self.places, &take);
+        let [behind_there, before_there] = &mut self.kept_elsewhere;
+        let marked = take_all(&self.masks.cores, &wanted.cores, &mut self.places, &take);
         let mut count = 0;
         for place in &self.places[..marked] {
             add(&mut self.cores, &mut count, *place, sought.cores.holds(word_at(near, *place)));
         }
-        let mut counts = [0; 5];
+        let (mut counts, mut there) = ([0; 5], [0; 2]);
         for place in &self.cores[..count] {
             let word = word_at(near, *place);
             add(behind, &mut counts[0], *place, sought.behind.holds(word));
             add(before, &mut counts[1], *place, sought.before.holds(word_before(near, *place)));
             add(core, &mut counts[2], *place, open.core.holds(word));
         }
+        if let Some(other) = other {
+            let mut others = 0;
+            for place in &self.cores[..count] {
+                add(&mut self.others, &mut others, *place, has(&other.around.cores, *place));
+            }
+            for place in &self.others[..others] {
+                let (here, around) = words(other.text, other.at(*place));
+                let is_behind = has(&other.behind, *place) & sought.behind.holds(here);
+                add(behind_there, &mut there[0], *place, is_behind);
+                let is_before = has(&other.before, *place) & sought.before.holds(around);
+                add(before_there, &mut there[1], *place, is_before);
+            }
+        }
         if sought.classes.is_some() {
-            let marked = take_all(&self.masks.short, wanted, &mut self.places, &take);
+            let marked = take_all(&self.masks.short, &wanted.short, &mut self.places, &take);
             for place in &self.places[..marked] {
                 let word = word_at(near, *place);
                 add(three, &mut counts[3], *place, open.three.holds(word));
                 add(two, &mut counts[4], *place, open.two.holds(word));
             }
         }
-        self.counts = counts;
+        let around = other.map_or(Masks::default(), |other| other.around);
+        let [_, _, core_count, three_count, two_count] = &mut counts;
+        keep_between(near, core, core_count, &around.cores, &sought.core);
+        keep_between(near, three, three_count, &around.short, &sought.three);
+        keep_between(near, two, two_count, &around.short, &sought.two);
+        (self.counts, self.counts_elsewhere) = (counts, there);
     }
 }
 
-/// Adds a place to others, or something that means nothing.
+/// Places by the kind that they were kept for.
+fn each<'a>(
+    kinds: &'static [Kind],
+    places: &'a [Places],
+    counts: &'a [usize],
+) -> impl Iterator<Item = (Kind, &'a [u16])> {
+    let lists = places.iter().zip(counts).map(|(places, count)| &places[..*count]);
+    kinds.iter().copied().zip(lists)
+}
+
+/// Keeps of short windows those that have the right bytes around them, or are looked at elsewhere.
+#[inline(always)]
+fn keep_between<const BYTES: usize, const SLOTS: usize>(
+    near: &Near,
+    places: &mut Places,
+    count: &mut usize,
+    elsewhere: &Bits,
+    edges: &Edges<BYTES, SLOTS>,
+) {
+    let mut kept = 0;
+    for at in 0..*count {
+        let place = places[at % BATCH];
+        let before = near[usize::from(place) % BATCH + BEFORE - 1];
+        let is_one = edges.holds(before, word_at(near, place)) | has(elsewhere, place);
+        add(places, &mut kept, place, is_one);
+    }
+    *count = kept;
+}
+
+/// Whether a place has a bit.
+#[inline(always)]
+pub(super) fn has(bits: &Bits, place: u16) -> bool {
+    let place = usize::from(place) % BATCH;
+    bits[place / MASK] >> (place % MASK) & 1 == 1
+}
+
+/// Adds a place to others, or something that means nothing. No more are added than there are places in a batch.
 #[inline(always)]
 fn add(places: &mut Places, count: &mut usize, place: u16, is_one: bool) {
-    // No more are kept than there are.
-    places[*count % BATCH] = place;
+    debug_assert!(*count < places.len());
+    // SAFETY: of at most `BATCH` places each is added once, so that fewer are there before.
+    unsafe { *places.get_unchecked_mut(*count) = place };
     *count += usize::from(is_one);
 }
 
 /// What stands at a place.
 #[inline(always)]
 fn word_at(near: &Near, at: u16) -> u64 {
-    let at = usize::from(at) % BATCH + BEFORE;
-    near[at..at + BEHIND].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+    eight(near, usize::from(at) + BEFORE)
 }
 
 /// What stands around it.
 #[inline(always)]
 fn word_before(near: &Near, at: u16) -> u64 {
-    let at = usize::from(at) % BATCH;
-    near[at..at + BEFORE + 4].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+    eight(near, usize::from(at))
+}
+
+#[inline(always)]
+fn eight(near: &Near, at: usize) -> u64 {
+    debug_assert!(at + 8 <= near.len());
+    // SAFETY: `take` writes no place that is not less than `BATCH`, and there is more behind the last.
+    u64::from_le_bytes(unsafe { near.as_ptr().add(at).cast::<[u8; 8]>().read() })
 }
 
 /// The places of all masks, as far as they are wanted; how many.
@@ -305,19 +422,36 @@ mod x86_64 {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn mark_short(near: &Near, classes: &Classes, short: &mut Bits) {
-        let sets = classes.sets.each_ref().map(|[one, two, three]| [table(one), table(two), table(three)]);
+        let [[one, two, three], [other_one, other_two, other_three]] = &classes.sets;
+        let set = [table(one), table(two), table(three)];
+        let other_set = [table(other_one), table(other_two), table(other_three)];
         for (at, mask) in short.iter_mut().enumerate() {
-            let bytes = [0, 1, 2].map(|turn| load(near, at * MASK + turn));
-            let is_ascii = bytes.iter().all(|bytes| _mm512_movepi8_mask(*bytes) == 0);
-            *mask = sets.iter().fold(0, |mask, [one, two, three]| {
-                let [first, second, third] = bytes;
-                let groups = |table, bytes| {
-                    if is_ascii { groups_of_ascii(table, bytes) } else { groups(table, bytes) }
-                };
-                let both = _mm512_and_si512(groups(one, first), groups(two, second));
-                mask | _mm512_test_epi8_mask(both, groups(three, third))
-            });
+            let at = at * MASK;
+            let bytes = [load(near, at), load(near, at + 1), load(near, at + 2)];
+            let [first, second, third] = bytes;
+            let high = _mm512_or_si512(_mm512_or_si512(first, second), third);
+            *mask = if _mm512_movepi8_mask(high) == 0 {
+                shared_of_ascii(&set, bytes) | shared_of_ascii(&other_set, bytes)
+            } else {
+                shared(&set, bytes) | shared(&other_set, bytes)
+            };
         }
+    }
+
+    /// Where three bytes have a group in common.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn shared([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
+        let both = _mm512_and_si512(groups(one, first), groups(two, second));
+        _mm512_test_epi8_mask(both, groups(three, third))
+    }
+
+    /// The same where all are ASCII.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn shared_of_ascii([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
+        let both = _mm512_and_si512(groups_of_ascii(one, first), groups_of_ascii(two, second));
+        _mm512_test_epi8_mask(both, groups_of_ascii(three, third))
     }
 
     /// The places of a mask's bits, all at once.
@@ -340,11 +474,12 @@ mod x86_64 {
             let base = _mm512_set1_epi16(base as i16);
             let wide = |half| _mm512_add_epi16(_mm512_cvtepu8_epi16(half), base);
             let low = wide(_mm512_castsi512_si256(packed));
-            let high = wide(_mm512_extracti64x4_epi64::<1>(packed));
             // SAFETY: there is room for 64 places of two bytes.
-            unsafe {
-                _mm512_storeu_si512(room.as_mut_ptr().cast(), low);
-                _mm512_storeu_si512(room.as_mut_ptr().add(MASK / 2).cast(), high);
+            unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
+            if mask.count_ones() as usize > MASK / 2 {
+                let high = wide(_mm512_extracti64x4_epi64::<1>(packed));
+                // SAFETY: the same.
+                unsafe { _mm512_storeu_si512(room.as_mut_ptr().add(MASK / 2).cast(), high) };
             }
         }
         count + mask.count_ones() as usize
@@ -359,12 +494,14 @@ mod x86_64 {
     }
 
     /// A table for all bytes, in four registers.
+    type Table = [__m512i; 4];
+
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn table(table: &[u8; 256]) -> [__m512i; 4] {
+    fn table(table: &[u8; 256]) -> Table {
         let quarter = |at: usize| {
             // SAFETY: the table has 256 bytes, of which the 64 from each quarter on are read.
-            unsafe { _mm512_loadu_si512(table.as_ptr().add(at * 64).cast()) }
+            unsafe { _mm512_loadu_si512(table.as_ptr().add(at * MASK).cast()) }
         };
         [quarter(0), quarter(1), quarter(2), quarter(3)]
     }
@@ -372,7 +509,7 @@ mod x86_64 {
     /// What a table has for each byte.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn groups(table: &[__m512i; 4], bytes: __m512i) -> __m512i {
+    fn groups(table: &Table, bytes: __m512i) -> __m512i {
         let [_, _, high, highest] = *table;
         let other = _mm512_permutex2var_epi8(high, bytes, highest);
         _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), groups_of_ascii(table, bytes), other)
@@ -381,7 +518,7 @@ mod x86_64 {
     /// The same where all are ASCII.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn groups_of_ascii([low, lower, ..]: &[__m512i; 4], bytes: __m512i) -> __m512i {
+    fn groups_of_ascii([low, lower, ..]: &Table, bytes: __m512i) -> __m512i {
         _mm512_permutex2var_epi8(*low, bytes, *lower)
     }
 }

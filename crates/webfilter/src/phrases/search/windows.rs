@@ -12,6 +12,7 @@ pub(super) const BEHIND: usize = 8;
 pub(super) const CORES: usize = 1 << 10;
 pub(super) const LONG: usize = 1 << 11;
 pub(super) const SHORT: usize = 1 << 9;
+pub(super) const SHORTER: usize = 1 << 6;
 /// How many multipliers are tried for a filter.
 const ATTEMPTS: u64 = 16;
 /// Multiplier of the hash: odd, with bits all over.
@@ -60,6 +61,8 @@ pub(super) struct Entry {
     /// The pattern's bytes from the window on, as far as a word has room for them, and how many these are.
     pub word: u64,
     pub bytes: u8,
+    /// The byte before the window, if the pattern has one there.
+    pub before: Option<u8>,
     /// Where in the pattern the window stands.
     pub at: u8,
     pub pattern: u32,
@@ -69,9 +72,10 @@ impl Entry {
     /// A pattern's window at a place in it.
     pub fn new(bytes: &[u8], at: usize, pattern: u32) -> Self {
         let rest = bytes.get(at..).unwrap_or_default();
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before)).copied();
         // A phrase is shorter than that.
         let at = u8::try_from(at).unwrap_or(u8::MAX);
-        Self { word: word(rest), bytes: rest.len().min(size_of::<u64>()) as u8, at, pattern }
+        Self { word: word(rest), bytes: rest.len().min(size_of::<u64>()) as u8, before, at, pattern }
     }
 
     /// Whether its pattern may go on as this word does.
@@ -83,22 +87,21 @@ impl Entry {
 
 /// A bit for each hash that some word has.
 #[derive(Clone, Debug)]
-pub(super) struct Filter<const WORDS: usize> {
+pub(super) struct Filter<const BYTES: usize, const WORDS: usize> {
     bits: Box<[u64; WORDS]>,
-    mask: u64,
     mix: u64,
 }
 
-impl<const WORDS: usize> Filter<WORDS> {
+impl<const BYTES: usize, const WORDS: usize> Filter<BYTES, WORDS> {
     const BITS: u32 = WORDS.ilog2() + 6;
 
     /// What these words have, by their first bytes. Of those to avoid, which each are met so often, hardly any has it by chance.
-    pub fn new(words: &[u64], bytes: usize, avoid: &[(u64, f64)]) -> Self {
-        let known: HashSet<u64> = words.iter().map(|word| word & mask(bytes)).collect();
-        let avoid: Vec<_> = avoid.iter().filter(|(word, _)| !known.contains(&(word & mask(bytes)))).collect();
+    pub fn new(words: &[u64], avoid: &[(u64, f64)]) -> Self {
+        let known: HashSet<u64> = words.iter().map(|word| word & mask(BYTES)).collect();
+        let avoid: Vec<_> = avoid.iter().filter(|(word, _)| !known.contains(&(word & mask(BYTES)))).collect();
         let attempt = |number: u64| {
             let mix = MIX.wrapping_mul(2 * number + 1);
-            let mut filter = Self { bits: Box::new([0; WORDS]), mask: mask(bytes), mix };
+            let mut filter = Self { bits: Box::new([0; WORDS]), mix };
             words.iter().for_each(|word| filter.set(filter.bit(*word), true));
             let chance: f64 =
                 avoid.iter().filter(|(word, _)| filter.holds(*word)).map(|(_, rate)| rate).sum();
@@ -119,7 +122,7 @@ impl<const WORDS: usize> Filter<WORDS> {
     /// The bit of a word, by its first bytes.
     #[inline(always)]
     pub fn bit(&self, word: u64) -> usize {
-        ((word & self.mask).wrapping_mul(self.mix) >> (64 - Self::BITS)) as usize
+        hash(word, mask(BYTES), self.mix, Self::BITS)
     }
 
     /// Sets a bit, or clears it.
@@ -137,6 +140,63 @@ impl<const WORDS: usize> Filter<WORDS> {
     }
 }
 
+/// For each hash of a short window, what stands before and behind it: two times sixteen classes of bytes.
+#[derive(Debug)]
+pub(super) struct Edges<const BYTES: usize, const SLOTS: usize> {
+    slots: Box<[u32; SLOTS]>,
+}
+
+impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
+    /// What these windows have.
+    pub fn new(entries: &[Entry]) -> Self {
+        let mut edges = Self { slots: Box::new([0; SLOTS]) };
+        entries.iter().for_each(|entry| edges.add(entry));
+        edges
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        let behind =
+            if usize::from(entry.bytes) > BYTES { 1 << class(behind::<BYTES>(entry.word)) } else { ALL };
+        let before = entry.before.map_or(ALL, |before| 1 << class(before));
+        let slot = Self::slot(entry.word);
+        self.slots[slot] |= behind | before << CLASSES;
+    }
+
+    #[inline(always)]
+    fn slot(word: u64) -> usize {
+        hash(word, mask(BYTES), MIX, SLOTS.ilog2())
+    }
+
+    /// Whether it may be one of the windows that begins so, behind such a byte.
+    #[inline(always)]
+    pub fn holds(&self, before: u8, word: u64) -> bool {
+        let slot = self.slots[Self::slot(word)];
+        slot >> class(behind::<BYTES>(word)) & slot >> (CLASSES + class(before)) & 1 == 1
+    }
+}
+
+/// How many classes of bytes there are, and all of them.
+const CLASSES: u32 = 16;
+const ALL: u32 = (1 << CLASSES) - 1;
+
+/// A byte's class.
+#[inline(always)]
+fn class(byte: u8) -> u32 {
+    u32::from(byte ^ byte >> 4) % CLASSES
+}
+
+/// The byte behind so many of a word.
+#[inline(always)]
+fn behind<const BYTES: usize>(word: u64) -> u8 {
+    (word >> (8 * BYTES)) as u8
+}
+
+/// So many bits for the bytes of a mask.
+#[inline(always)]
+fn hash(word: u64, mask: u64, mix: u64, bits: u32) -> usize {
+    ((word & mask).wrapping_mul(mix) >> (64 - bits)) as usize
+}
+
 /// The windows of one kind, in lists by hash.
 #[derive(Debug)]
 pub(super) struct Windows {
@@ -145,15 +205,18 @@ pub(super) struct Windows {
     /// Which bytes of a word the windows are.
     mask: u64,
     mix: u64,
-    shift: u32,
+    bits: u32,
 }
 
 impl Windows {
     /// Of these entries, all of a kind. All that share a bit of its filter are in one list.
-    pub fn new<const WORDS: usize>(mut entries: Vec<Entry>, filter: &Filter<WORDS>) -> Self {
-        let lists = entries.len().next_power_of_two().clamp(2, WORDS * 64);
-        let (mask, mix, shift) = (filter.mask, filter.mix, 64 - lists.trailing_zeros());
-        let list = |entry: &Entry| ((entry.word & mask).wrapping_mul(mix) >> shift) as usize;
+    pub fn new<const BYTES: usize, const WORDS: usize>(
+        mut entries: Vec<Entry>,
+        filter: &Filter<BYTES, WORDS>,
+    ) -> Self {
+        let bits = entries.len().next_power_of_two().clamp(2, WORDS * 64).ilog2();
+        let (mask, mix, lists) = (mask(BYTES), filter.mix, 1 << bits);
+        let list = |entry: &Entry| hash(entry.word, mask, mix, bits);
         entries.sort_by_key(|entry| (list(entry), entry.word, entry.pattern));
         let mut starts = vec![0_u32; lists + 1];
         for entry in &entries {
@@ -162,7 +225,7 @@ impl Windows {
         for at in 0..lists {
             starts[at + 1] += starts[at];
         }
-        Self { entries, starts, mask, mix, shift }
+        Self { entries, starts, mask, mix, bits }
     }
 
     /// Bytes on the heap.
@@ -173,7 +236,7 @@ impl Windows {
     /// The list in which the windows are that begin with this word.
     #[inline]
     pub fn of(&self, word: u64) -> &[Entry] {
-        let list = ((word & self.mask).wrapping_mul(self.mix) >> self.shift) as usize;
+        let list = hash(word, self.mask, self.mix, self.bits);
         match self.starts.get(list..list + 2) {
             Some([start, end]) => &self.entries[*start as usize..*end as usize],
             _ => &[],
@@ -203,17 +266,34 @@ mod tests {
     fn a_filter_holds_what_it_is_made_of_and_avoids_what_is_common() {
         let words: Vec<u64> = (0..2000).map(|at: u64| at.wrapping_mul(MIX) >> 20).collect();
         let common: Vec<(u64, f64)> = (0..40).map(|at: u64| (at.wrapping_mul(MIX) >> 21, 1.0)).collect();
-        let filter: Filter<SHORT> = Filter::new(&words, 4, &common);
+        let filter: Filter<4, CORES> = Filter::new(&words, &common);
         assert!(words.iter().all(|word| filter.holds(*word)));
-        let by_chance = |filter: &Filter<SHORT>| {
+        let by_chance = |filter: &Filter<4, CORES>| {
             let first = |word: u64| word & mask(4);
             let is_one = |word: u64| words.iter().any(|other| first(*other) == first(word));
             common.iter().filter(|(word, _)| filter.holds(*word) && !is_one(*word)).count()
         };
-        assert!(by_chance(&filter) < by_chance(&Filter::new(&words, 4, &[])).max(1));
+        assert!(by_chance(&filter) < by_chance(&Filter::new(&words, &[])).max(1));
         let mut filter = filter;
         let bit = filter.bit(words[0]);
         filter.set(bit, false);
         assert!(!filter.holds(words[0]));
+    }
+
+    #[test]
+    fn short_windows_are_held_between_what_stands_around_them() {
+        let entries = [Entry::new(b"ab cde", 1, 0), Entry::new(b"xyz", 0, 1)];
+        let edges: Edges<2, 256> = Edges::new(&entries);
+        for (before, text, is_held) in [
+            (b'a', &b"b cde"[..], true),
+            (b'a', b"b c", true),
+            (b'a', b"b d", false),
+            (b'c', b"b c", false),
+            (b'a', b"xyz", true),
+            (0, b"xyz", true),
+            (0, b"xya", false),
+        ] {
+            assert_eq!(edges.holds(before, word(text)), is_held, "{before} {text:?}");
+        }
     }
 }

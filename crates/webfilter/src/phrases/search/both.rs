@@ -1,0 +1,146 @@
+//! Both readings of a page in one pass: [`Search::scan_both`]. Rule: each place of each reading is looked at once.
+//!
+//! Four letters are the same in both readings, wherever all four were copied. So the raw reading is gone through, and a place that
+//! is left of it is left of the text, too. Where what stands around it is a copy as well, it is looked up once for both, else by
+//! itself in the text. What of the text was not copied is gone through as any other.
+
+use super::copies::{Copied, Copies, Kept, copied, stretches};
+use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, has};
+use super::{Open, Search, Span, first, set};
+use std::ops::Range;
+
+/// How many of a copied stretch's last places have no core behind them that is copied whole, and how many no short window.
+const CORES_OPEN: usize = 3;
+const SHORT_OPEN: usize = 2;
+
+impl Search {
+    /// Finds the patterns whose windows have their places in either reading.
+    pub fn scan_both(&self, raw: &mut Span<'_>, text: &mut Span<'_>, copies: &Copies, open: &mut Open) {
+        let places = (raw.places(), text.places());
+        let (alike, blocks) = copies.within(&places.0, &places.1);
+        let mut batch = Batch::new();
+        for places in [places.0.start..alike.start, alike.end..places.0.end] {
+            self.walk(&mut batch, raw.text, places, open, &mut |kind, at, open| {
+                if let Some(word) = self.verify(kind, at, raw) {
+                    self.close(kind, word, open, &[&*raw, &*text]);
+                }
+            });
+        }
+        for from in (0..blocks.len()).step_by(BATCH / MASK) {
+            self.look_at_both(&mut batch, raw, text, alike.start + from * MASK, (blocks, from), open);
+        }
+        self.walk_but(&mut batch, raw, text, &stretches(blocks), open);
+        self.scan_for_tiny(raw);
+        self.scan_for_tiny(text);
+    }
+
+    /// A batch of the raw reading's places, of which the blocks tell where they stand in the text.
+    fn look_at_both(
+        &self,
+        batch: &mut Batch,
+        raw: &mut Span<'_>,
+        text: &mut Span<'_>,
+        place: usize,
+        (blocks, from): (&[Kept], usize),
+        open: &mut Open,
+    ) {
+        let mut wanted = Masks::default();
+        let mut alike = [[0; BATCH / MASK]; 5];
+        let mut in_text = Elsewhere {
+            text: text.text,
+            blocks: blocks.get(from..).unwrap_or_default(),
+            before: [0; _],
+            behind: [0; _],
+            around: Masks::default(),
+        };
+        let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied();
+        know(before.unwrap_or_default(), &mut wanted, &mut alike, &mut in_text);
+        self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
+        for (kind, places) in batch.kept() {
+            for at in places {
+                let mut word = self.verify(kind, place + usize::from(*at), raw);
+                if has(&alike[kind as usize], *at) {
+                    word = self.verify(kind, in_text.at(*at), text).or(word);
+                }
+                if let Some(word) = word {
+                    self.close(kind, word, open, &[&*raw, &*text]);
+                }
+            }
+        }
+        for (kind, places) in batch.kept_elsewhere() {
+            for at in places {
+                self.verify(kind, in_text.at(*at), text);
+            }
+        }
+    }
+
+    /// All places of the text, but for those of the copied stretches.
+    fn walk_but(
+        &self,
+        batch: &mut Batch,
+        raw: &Span<'_>,
+        text: &mut Span<'_>,
+        copied: &[Range<usize>],
+        open: &mut Open,
+    ) {
+        let places = text.places();
+        let (mut cores, mut short) = (copied, copied);
+        let mut from = places.start;
+        while from < places.end {
+            // A batch begins with what is wanted.
+            if let Some(stretch) = cores.first().filter(|stretch| stretch.start <= from) {
+                let open_from = stretch.end.saturating_sub(CORES_OPEN).max(stretch.start);
+                if open_from > from {
+                    from = open_from;
+                    continue;
+                }
+            }
+            let count = (places.end - from).min(BATCH);
+            let here = Masks {
+                cores: but(from, count, CORES_OPEN, &mut cores),
+                short: but(from, count, SHORT_OPEN, &mut short),
+            };
+            self.look(batch, text.text, from, &here, None, open);
+            for (kind, places) in batch.kept() {
+                for at in places {
+                    if let Some(word) = self.verify(kind, from + usize::from(*at), text) {
+                        self.close(kind, word, open, &[raw, &*text]);
+                    }
+                }
+            }
+            from += count;
+        }
+    }
+}
+
+/// Of a batch's blocks: which places there are; which have a window of each kind that is the same in the text; and which not.
+fn know(mut before: Kept, wanted: &mut Masks, alike: &mut [Bits; 5], in_text: &mut Elsewhere<'_>) {
+    for (at, kept) in in_text.blocks.iter().take(BATCH / MASK).enumerate() {
+        let next = in_text.blocks.get(at + 1).copied().unwrap_or_default();
+        let Copied { three, four, eight, before: four_before } = copied(&before, kept, &next);
+        before = *kept;
+        (wanted.cores[at], wanted.short[at]) = (u64::MAX, u64::MAX);
+        in_text.behind[at] = four & !eight;
+        in_text.before[at] = four & !four_before;
+        in_text.around.cores[at] = four & !(eight & four_before);
+        in_text.around.short[at] = three & !(four & four_before);
+        let [of_behind, of_before, of_core, of_three, of_two] = alike;
+        (of_behind[at], of_before[at], of_core[at]) = (eight, four & four_before, four);
+        (of_three[at], of_two[at]) = (three, three);
+    }
+}
+
+/// A bit for each of so many places from there on, but for those of the stretches, of whose last so many are open.
+fn but(from: usize, count: usize, open: usize, stretches: &mut &[Range<usize>]) -> Bits {
+    let mut wanted = first(count);
+    while let Some((stretch, rest)) = stretches.split_first() {
+        let end = stretch.end.saturating_sub(open).max(stretch.start);
+        let places = stretch.start.clamp(from, from + count) - from..end.clamp(from, from + count) - from;
+        set(&mut wanted, places, false);
+        if end > from + count {
+            break;
+        }
+        *stretches = rest;
+    }
+    wanted
+}

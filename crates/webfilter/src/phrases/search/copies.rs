@@ -1,0 +1,147 @@
+//! Which bytes of the raw reading stand in the text as well: [`Copies`]. Rule: nothing is said of a byte that is not known to be a
+//! copy of one byte.
+//!
+//! What is left out between two bytes that are copied was a row of spaces or a tag, and of such a run the first, which is a space,
+//! is copied. So four bytes in a row that are no spaces stand in both readings, or in none.
+
+use super::super::block::{BLOCK, low};
+use std::ops::Range;
+
+/// For each 64 bytes of the raw reading from somewhere on, which were copied and to where.
+#[derive(Debug, Default)]
+pub(in crate::phrases) struct Copies {
+    from: usize,
+    blocks: Vec<Kept>,
+}
+
+/// What was copied of 64 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept {
+    /// A bit for each byte that was.
+    pub mask: u64,
+    /// Where the first stands in the text; the others follow.
+    pub text: usize,
+    /// Where what follows them would stand.
+    end: usize,
+    /// Up to where in the block this is known.
+    bytes: usize,
+}
+
+impl Kept {
+    /// Where a byte of the block stands in the text, if it does.
+    #[inline]
+    pub fn place(&self, bit: usize) -> usize {
+        self.text + (self.mask & low(bit)).count_ones() as usize
+    }
+
+    /// Whether the text goes on in the next block.
+    fn goes_on(&self, next: &Self) -> bool {
+        self.bytes == BLOCK && next.bytes > 0 && self.end == next.text
+    }
+}
+
+impl Copies {
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+    }
+
+    /// Makes room for so many bytes of the raw reading.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.blocks.reserve(bytes / BLOCK + 2);
+    }
+
+    /// How many bytes may be added at once there.
+    #[inline(always)]
+    pub fn room(&self, raw: usize) -> usize {
+        if self.blocks.is_empty() { BLOCK } else { BLOCK - (raw - self.from) % BLOCK }
+    }
+
+    /// Of so many bytes in the raw reading those of a mask are copied to the text.
+    #[inline(always)]
+    pub fn add(&mut self, raw: usize, bytes: usize, mask: u64, text: usize) {
+        if self.blocks.is_empty() {
+            self.from = raw;
+        }
+        let end = text + mask.count_ones() as usize;
+        let (block, bit) = ((raw - self.from) / BLOCK, (raw - self.from) % BLOCK);
+        if bit == 0 {
+            // There may have been others, of which nothing is known.
+            self.blocks.resize(block, Kept::default());
+            self.blocks.push(Kept { mask, text, end, bytes });
+        } else if let Some(kept) = self.blocks.get_mut(block)
+            && kept.bytes == bit
+            && kept.end == text
+        {
+            kept.mask |= mask << bit;
+            kept.end = end;
+            kept.bytes += bytes;
+        }
+    }
+
+    /// Each byte of the raw reading that was copied, and where it stands in the text.
+    #[cfg(test)]
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.blocks.iter().zip((self.from..).step_by(BLOCK)).flat_map(|(kept, raw)| {
+            let copied = (0..BLOCK).filter(|bit| kept.mask >> bit & 1 == 1);
+            copied.map(move |bit| (raw + bit, kept.place(bit)))
+        })
+    }
+
+    /// Where the raw reading is that this is about, as far as its places and those in the text are looked at; and the blocks.
+    pub(super) fn within(&self, raw: &Range<usize>, text: &Range<usize>) -> (Range<usize>, &[Kept]) {
+        if self.blocks.is_empty() || self.from < raw.start {
+            return (raw.start..raw.start, &[]);
+        }
+        let count = self.blocks.len().min(raw.end.saturating_sub(self.from) / BLOCK);
+        let is_within = |kept: &Kept| kept.bytes > 0 && kept.end <= text.end;
+        let count = self.blocks[..count].iter().rposition(is_within).map_or(0, |last| last + 1);
+        (self.from..self.from + count * BLOCK, &self.blocks[..count])
+    }
+}
+
+/// The stretches of the text that were copied without anything in between.
+pub(super) fn stretches(blocks: &[Kept]) -> Vec<Range<usize>> {
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    let mut before = &Kept::default();
+    for kept in blocks {
+        match stretches.last_mut() {
+            Some(last) if before.goes_on(kept) => last.end = kept.end,
+            _ if kept.bytes > 0 => stretches.push(kept.text..kept.end),
+            _ => {}
+        }
+        before = kept;
+    }
+    stretches
+}
+
+/// The places of a block, a bit for each, of which more than the byte is copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Copied {
+    /// With the three bytes behind it.
+    pub four: u64,
+    /// With the two behind it.
+    pub three: u64,
+    /// With the seven behind it.
+    pub eight: u64,
+    /// The four bytes before it are.
+    pub before: u64,
+}
+
+/// The places of a block, which follows `before` and is followed by `next`.
+#[inline(always)]
+pub(super) fn copied(before: &Kept, kept: &Kept, next: &Kept) -> Copied {
+    let all = |kept: &Kept, next: &Kept| {
+        let next = if kept.goes_on(next) { next.mask } else { 0 };
+        u128::from(kept.mask) | u128::from(next) << BLOCK
+    };
+    let here = all(kept, next);
+    let two = here & here >> 1;
+    let four = two & two >> 2;
+    let eight = four & four >> 4;
+    // Four before it: those that begin four earlier, of which some may be in the block before.
+    let earlier = if before.goes_on(kept) { before.mask } else { 0 };
+    let earlier = u128::from(earlier) | u128::from(kept.mask) << BLOCK;
+    let pairs = earlier & earlier >> 1;
+    let fours = (pairs & pairs >> 2) >> (BLOCK - 4);
+    Copied { four: four as u64, three: (two & here >> 2) as u64, eight: eight as u64, before: fours as u64 }
+}
