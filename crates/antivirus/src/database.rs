@@ -1,5 +1,6 @@
 //! Compiled signatures: [`Database`]. Rule: immutable and compact; text is made only for what is found.
 
+use crate::group::Told;
 use crate::hashes::{HashList, Wanted};
 use crate::late::Late;
 use crate::layout::Needs;
@@ -85,6 +86,8 @@ pub(crate) struct Group {
     /// For each pattern, where its uses start; one more at the end.
     pub first_uses: Vec<u32>,
     pub uses: Vec<Use>,
+    /// The places in a program that the matcher is told, by their numbers.
+    pub told: Vec<Told>,
     /// Logical signatures that hold if nothing matches at all.
     pub vacuous: Vec<u32>,
     /// What some offset needs of a program.

@@ -9,6 +9,7 @@ use crate::logical::Decide;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
 use crate::yara::Facts;
+use lockgate_matcher::Interest;
 use lockgate_model::{Class, Hit, PartId, Reason};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -113,17 +114,21 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// A pattern has matched for a signature.
-    pub fn found(&mut self, database: &Database, about: &About, found: Found) {
+    /// A pattern has matched for a signature. Says whether another match of it would change anything.
+    pub fn found(&mut self, database: &Database, about: &About, found: Found) -> Interest {
         let Found { usage, lane, start, end } = found;
         let candidate = Candidate { usage, lane, start, end };
-        match condition(database, usage)
-            .map_or(Met::Yes, |condition| meets(condition, &candidate, about, None))
-        {
-            Met::Yes => self.take(database, about, &candidate),
+        let Some(condition) = condition(database, usage) else {
+            return self.take(database, about, &candidate);
+        };
+        match meets(condition, &candidate, about, None) {
+            Met::Yes => {
+                self.take(database, about, &candidate);
+            }
             Met::No => {}
             Met::NotYet => self.candidates.push(candidate),
         }
+        Interest::More
     }
 
     /// Whether some match waits for something.
@@ -213,25 +218,29 @@ impl Findings {
         self.candidates = waiting;
     }
 
-    /// A match counts.
-    fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) {
+    /// A match counts. Says whether another one of the same pattern may count too.
+    fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) -> Interest {
         let Candidate { usage, lane, start, .. } = *candidate;
         // Places in normalised text are none in the file.
         let offset = (lane.0 < FIRST_NORMALISED_LANE).then_some(start);
         let logic_index = database.signatures.get(usage.signature as usize).map_or(PLAIN, |s| s.logic);
         if logic_index == PLAIN {
-            return self.report(database, about, usage.signature, offset);
+            self.report(database, about, usage.signature, offset);
+            return Interest::NoMore;
         }
         if logic_index >= FIRST_MACRO {
-            return self.remember(macro_key(lane, (logic_index - FIRST_MACRO) as u8), start);
+            self.remember(macro_key(lane, (logic_index - FIRST_MACRO) as u8), start);
+            return Interest::More;
         }
-        let Some(logic) = database.logics.get(logic_index as usize) else { return };
+        let Some(logic) = database.logics.get(logic_index as usize) else { return Interest::NoMore };
         if logic.container.as_ref().is_some_and(|container| !container.holds(&about.around)) {
-            return;
+            return Interest::NoMore;
         }
+        let is_remembered = logic.places >> usage.subsignature & 1 != 0;
+        let interest = |more: bool| if more || is_remembered { Interest::More } else { Interest::NoMore };
         let program = database.programs.get(logic.program);
         let key = Key::new(lane, usage.signature);
-        if logic.places >> usage.subsignature & 1 != 0 {
+        if is_remembered {
             self.remember(key.subsignature(usage.subsignature), start);
         }
         let matched = self.matched.entry(key.0).or_insert(0);
@@ -241,10 +250,10 @@ impl Findings {
         let matched = *matched;
         if logic.count_max > 0 {
             if !self.count(key.subsignature(usage.subsignature), logic.count_max) {
-                return;
+                return interest(false);
             }
         } else if !is_new {
-            return;
+            return interest(false);
         }
         let is_early = logic.ranges.is_none() && logic.late.is_empty() && logic.condition.is_none();
         if program.decide == Decide::AtOnce && is_early {
@@ -253,6 +262,7 @@ impl Findings {
                 self.report(database, about, usage.signature, offset);
             }
         }
+        interest(logic.count_max > 0)
     }
 
     /// Counts a match; says whether that changed the count.
@@ -293,7 +303,14 @@ impl Findings {
         if !fits {
             return false;
         }
+        let mut open = logic.late.iter().fold(0, |open, late| open | 1_u64 << late.id);
         for late in &logic.late {
+            // What even all that is left to look at could not make hold need not be looked at.
+            let count = |id| if open >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
+            if program.decide == Decide::AtOnce && !database.programs.holds(program, matched | open, &count) {
+                return false;
+            }
+            open &= !(1 << late.id);
             let trigger = database.programs.get(late.trigger);
             if !database.programs.holds(trigger, matched, &|id| self.matches(key, id)) {
                 continue;

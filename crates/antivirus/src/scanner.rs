@@ -263,12 +263,20 @@ impl OpenPart {
         if let Some(held) = &mut self.held {
             held.push(chunk);
         }
-        self.push_layout(database, chunk);
+        let before = self.push_layout(database, chunk);
+        if self.about.layout.takes_bytes() {
+            // Where a program starts must be known before its bytes are read.
+            return;
+        }
         let Self { lanes, findings, about, normaliser, held_text, .. } = self;
         // Those that read the part as it is stand before those that read its text: `targets_of` names them so.
         let first_of_text = lanes.iter().take_while(|lane| lane.reading == Reading::Plain).count();
         let (plain, of_text) = lanes.split_at_mut(first_of_text);
         for lane in plain {
+            if let Some(before) = &before {
+                lane.place(database, &about.layout);
+                lane.read(database, about, findings, before);
+            }
             lane.read(database, about, findings, chunk);
         }
         if !of_text.is_empty() {
@@ -285,22 +293,24 @@ impl OpenPart {
         findings.prune(database, about, &length);
     }
 
-    /// The next bytes, for what is known of the part as a program.
-    fn push_layout(&mut self, database: &Database, chunk: &[u8]) {
+    /// The next bytes, for what is known of the part as a program. When that is decided, the bytes before these are given.
+    fn push_layout(&mut self, database: &Database, chunk: &[u8]) -> Option<Vec<u8>> {
+        let mut decided = None;
         if self.about.layout.takes_bytes() {
-            let before = self.about.layout.push(chunk);
+            decided = self.about.layout.push(chunk);
             if !self.about.layout.is_open() {
                 self.findings.layout_known(database, &self.about);
             }
             let program = self.about.layout.program();
-            if let (Some(programs), Some(before), Some(program)) = (&mut self.programs, before, program) {
+            if let (Some(programs), Some(before), Some(program)) = (&mut self.programs, &decided, program) {
                 programs.start(database, program);
-                programs.push(&before);
+                programs.push(before);
             }
         }
         if let Some(programs) = &mut self.programs {
             programs.push(chunk);
         }
+        decided
     }
 
     /// The part has no more bytes. A second call does nothing.
@@ -312,7 +322,11 @@ impl OpenPart {
             self.findings.undecided.get_or_insert(reason);
         }
         let bytes = held.as_ref().and_then(|held| held.whole().bytes());
+        let gathered = self.about.layout.take_gathered();
         self.about.layout.finish(self.detected, bytes);
+        for lane in self.lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
+            lane.read(database, &self.about, &mut self.findings, &gathered);
+        }
         if let Some(programs) = self.programs.take() {
             let mut found = |signature| self.findings.report(database, &self.about, signature, None);
             programs.finish(database, self.about.layout.program(), bytes, &mut found);
@@ -372,6 +386,18 @@ impl Lane {
         Some(Self { id, group, reading, scanner: matcher::Scanner::default(), length: 0 })
     }
 
+    /// The layout is decided, and nothing has been read: says where in the program patterns may start.
+    fn place(&mut self, database: &Database, layout: &Layout) {
+        let (Some(group), Some(program)) = (self.of(database), layout.program()) else { return };
+        for (number, told) in (0..).zip(&group.told) {
+            let lead = u64::from(told.lead_bytes);
+            let Some(place) = program.place(told.offset) else { continue };
+            if let Some(last) = place.end().checked_sub(lead) {
+                self.scanner.place(number, place.start().saturating_sub(lead), last);
+            }
+        }
+    }
+
     fn read(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: &[u8]) {
         self.length = self.length.saturating_add(bytes.len() as u64);
         self.scan(database, about, findings, Some(bytes));
@@ -393,11 +419,15 @@ impl Lane {
         let Some(patterns) = group.read_as(self.reading) else { return };
         let id = self.id;
         let mut found = |found: matcher::Match| {
+            let mut interest = matcher::Interest::NoMore;
             for usage in group.uses_of(group.original(self.reading, found.pattern)) {
                 let start = found.start + u64::from(usage.lead_bytes);
-                findings.found(database, about, Found { usage: *usage, lane: id, start, end: found.end });
+                let found = Found { usage: *usage, lane: id, start, end: found.end };
+                if findings.found(database, about, found) == matcher::Interest::More {
+                    interest = matcher::Interest::More;
+                }
             }
-            matcher::Interest::More
+            interest
         };
         match bytes {
             Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),
