@@ -35,6 +35,11 @@ sources() {
         find $content/archive/cab* $content/archive/chm* $content/codec/lzw* $content/codec/lzx* $content/codec/szdd* \
             $content/codec/mszip.rs -name '*.rs' ! -name tests.rs
         ;;
+    carriers)
+        find $content/archive/ar.rs $content/archive/carrier* $content/archive/cpio* $content/archive/iso* $content/archive/rpm.rs \
+            $content/archive/sevenz* $content/codec/filter* $content/codec/lzip.rs $content/codec/lzma* $content/codec/xz* \
+            -name '*.rs' ! -name tests.rs
+        ;;
     documents) find $content/document -name '*.rs' ! -name tests.rs ;;
     tar) echo $content/archive/tar $content/archive/tar.rs ;;
     embedded) echo $content/mime/embedded.rs $content/mime/binhex.rs $content/mime/yenc.rs ;;

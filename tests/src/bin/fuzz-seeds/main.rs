@@ -2,6 +2,7 @@
 //!
 //! Compressed seeds come from the programs that everybody compresses with: gzip, bzip2, zip, 7zz, tar, zstd, brotli, gcab …
 
+mod carriers;
 mod dialogues;
 mod documents;
 mod http;
@@ -28,6 +29,7 @@ fn main() {
     embedded(&corpus);
     mailboxes(&corpus);
     archives(&corpus, &samples);
+    carriers::seeds(&corpus);
     documents::seeds(&corpus);
     filetypes(&corpus, &samples);
     dialogues::smtp(&corpus);
