@@ -19,8 +19,10 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 9] = [
+const SCENARIOS: [&str; 11] = [
     "components",
+    "matchers",
+    "scan-speed",
     "mail-speed",
     "mail-memory",
     "mail-packed",
@@ -68,6 +70,8 @@ fn run() -> std::io::Result<()> {
     for name in wanted {
         match name {
             "components" => scenario::components::run(&directory)?,
+            "matchers" => scenario::matchers::run(&directory)?,
+            "scan-speed" => scenario::scan_speed::run(&directory)?,
             "mail-speed" => scenario::mail_speed::run(&directory)?,
             "mail-memory" => scenario::mail_memory::run(&directory)?,
             "mail-packed" => scenario::mail_packed::run(&directory)?,

@@ -66,6 +66,12 @@ impl Signatures {
         self.files.iter().try_for_each(|(name, bytes)| fs::write(directory.join(name), bytes))
     }
 
+    /// The texts of the databases with this ending.
+    pub fn texts(&self, ending: &str) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
+        let files = self.files.iter().filter(move |(name, _)| name.rsplit('.').next() == Some(ending));
+        files.map(|(_, bytes)| String::from_utf8_lossy(bytes))
+    }
+
     /// The gateway's own engine, with all of them.
     pub fn compile(&self) -> lockgate_antivirus::Database {
         let mut sources = lockgate_antivirus::Sources::new();

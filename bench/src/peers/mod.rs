@@ -8,6 +8,7 @@
 mod amavis;
 pub mod clamd;
 pub mod e2guardian;
+pub mod hyperscan;
 mod postfix;
 mod rspamd;
 pub mod squid;

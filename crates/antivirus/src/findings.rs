@@ -3,11 +3,13 @@
 
 use crate::database::{Condition, Database, FIRST_MACRO, Logic, PLAIN, Use};
 use crate::held::Whole;
-use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, compare, follows, search};
+use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, STEPS_OF_ONE_MAX, compare, follows, search};
 use crate::layout::Layout;
 use crate::logical::Decide;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
+use crate::yara::Facts;
+use lockgate_matcher::Interest;
 use lockgate_model::{Class, Hit, PartId, Reason};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -79,11 +81,14 @@ pub(crate) struct About {
     pub layout: Layout,
 }
 
+/// Where a subsignature has matched.
+type Places = HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>;
+
 /// What late subsignatures need.
 #[derive(Default)]
 struct LateState {
     /// Where those have matched that others follow from.
-    places: HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>,
+    places: Places,
     /// Steps that expressions have taken.
     steps: u64,
 }
@@ -109,17 +114,21 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// A pattern has matched for a signature.
-    pub fn found(&mut self, database: &Database, about: &About, found: Found) {
+    /// A pattern has matched for a signature. Says whether another match of it would change anything.
+    pub fn found(&mut self, database: &Database, about: &About, found: Found) -> Interest {
         let Found { usage, lane, start, end } = found;
         let candidate = Candidate { usage, lane, start, end };
-        match condition(database, usage)
-            .map_or(Met::Yes, |condition| meets(condition, &candidate, about, None))
-        {
-            Met::Yes => self.take(database, about, &candidate),
+        let Some(condition) = condition(database, usage) else {
+            return self.take(database, about, &candidate);
+        };
+        match meets(condition, &candidate, about, None) {
+            Met::Yes => {
+                self.take(database, about, &candidate);
+            }
             Met::No => {}
             Met::NotYet => self.candidates.push(candidate),
         }
+        Interest::More
     }
 
     /// Whether some match waits for something.
@@ -209,25 +218,29 @@ impl Findings {
         self.candidates = waiting;
     }
 
-    /// A match counts.
-    fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) {
+    /// A match counts. Says whether another one of the same pattern may count too.
+    fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) -> Interest {
         let Candidate { usage, lane, start, .. } = *candidate;
         // Places in normalised text are none in the file.
         let offset = (lane.0 < FIRST_NORMALISED_LANE).then_some(start);
         let logic_index = database.signatures.get(usage.signature as usize).map_or(PLAIN, |s| s.logic);
         if logic_index == PLAIN {
-            return self.report(database, about, usage.signature, offset);
+            self.report(database, about, usage.signature, offset);
+            return Interest::NoMore;
         }
         if logic_index >= FIRST_MACRO {
-            return self.remember(macro_key(lane, (logic_index - FIRST_MACRO) as u8), start);
+            self.remember(macro_key(lane, (logic_index - FIRST_MACRO) as u8), start);
+            return Interest::More;
         }
-        let Some(logic) = database.logics.get(logic_index as usize) else { return };
+        let Some(logic) = database.logics.get(logic_index as usize) else { return Interest::NoMore };
         if logic.container.as_ref().is_some_and(|container| !container.holds(&about.around)) {
-            return;
+            return Interest::NoMore;
         }
+        let is_remembered = logic.places >> usage.subsignature & 1 != 0;
+        let interest = |more: bool| if more || is_remembered { Interest::More } else { Interest::NoMore };
         let program = database.programs.get(logic.program);
         let key = Key::new(lane, usage.signature);
-        if logic.places >> usage.subsignature & 1 != 0 {
+        if is_remembered {
             self.remember(key.subsignature(usage.subsignature), start);
         }
         let matched = self.matched.entry(key.0).or_insert(0);
@@ -237,17 +250,19 @@ impl Findings {
         let matched = *matched;
         if logic.count_max > 0 {
             if !self.count(key.subsignature(usage.subsignature), logic.count_max) {
-                return;
+                return interest(false);
             }
         } else if !is_new {
-            return;
+            return interest(false);
         }
-        if program.decide == Decide::AtOnce && logic.ranges.is_none() && logic.late.is_empty() {
+        let is_early = logic.ranges.is_none() && logic.late.is_empty() && logic.condition.is_none();
+        if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
                 self.report(database, about, usage.signature, offset);
             }
         }
+        interest(logic.count_max > 0)
     }
 
     /// Counts a match; says whether that changed the count.
@@ -288,7 +303,15 @@ impl Findings {
         if !fits {
             return false;
         }
+        let mut open = logic.late.iter().fold(0, |open, late| open | 1_u64 << late.id);
         for late in &logic.late {
+            // What even all that is left to look at could not make hold need not be looked at.
+            let count = |id| if open >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
+            let is_lost = !database.programs.holds(program, matched | open, &count);
+            if logic.condition.is_none() && program.decide == Decide::AtOnce && is_lost {
+                return false;
+            }
+            open &= !(1 << late.id);
             let trigger = database.programs.get(late.trigger);
             if !database.programs.holds(trigger, matched, &|id| self.matches(key, id)) {
                 continue;
@@ -306,31 +329,57 @@ impl Findings {
                 }
             }
         }
-        database.programs.holds(program, matched, &|id| self.matches(key, id))
+        let Some(condition) = &logic.condition else {
+            return database.programs.holds(program, matched, &|id| self.matches(key, id));
+        };
+        let places = |id| {
+            let late = self.late.as_ref().and_then(|late| late.places.get(&key.subsignature(id)));
+            late.map_or(&[][..], Vec::as_slice)
+        };
+        let count = |id| if matched >> id & 1 == 0 { 0 } else { self.matches(key, id) };
+        let (length, bytes) = (ended.length, ended.whole.bytes());
+        let entry = about.layout.program().and_then(|program| program.entry);
+        condition.holds(&Facts { count: &count, places: &places, length, entry, bytes })
     }
 
     /// How often a late subsignature matches.
     fn look(&mut self, logic: &Logic, late: &Late, key: Key, ended: &Ended<'_>) -> Result<u32, Reason> {
         let state = self.late.get_or_insert_default();
         let LateState { places, steps } = &mut **state;
-        let places = |of| places.get(&of).map_or(&[][..], Vec::as_slice);
         match &late.kind {
             LateKind::Perl(perl) => {
-                let mut left = STEPS_MAX - (*steps).min(STEPS_MAX);
-                let found = search(perl, ended, logic.count_max.max(1), &mut left);
-                *steps = STEPS_MAX - left;
+                let granted = (STEPS_MAX - (*steps).min(STEPS_MAX)).min(STEPS_OF_ONE_MAX);
+                let mut left = granted;
+                let mut starts = Vec::new();
+                let mut note = |start| {
+                    if logic.places >> late.id & 1 != 0 && starts.len() < PLACES_MAX {
+                        starts.push(start);
+                    }
+                };
+                let found = search(perl, ended, logic.count_max.max(1), &mut left, &mut note);
+                if !starts.is_empty() {
+                    places.insert(key.subsignature(late.id), starts);
+                }
+                *steps += granted - left;
                 found
             }
-            LateKind::Compare(comparison) => match places(key.subsignature(comparison.of)).last() {
-                Some(last) => compare(comparison, ended, *last).map(u32::from),
-                None => Ok(0),
-            },
+            LateKind::Compare(comparison) => {
+                match places_of(places, key.subsignature(comparison.of)).last() {
+                    Some(last) => compare(comparison, ended, *last).map(u32::from),
+                    None => Ok(0),
+                }
+            }
             LateKind::Macro(group) => {
-                let members = places(macro_key(key.lane(), group.group));
-                Ok(u32::from(follows(*group, places(key.subsignature(group.of)), members)))
+                let members = places_of(places, macro_key(key.lane(), group.group));
+                let before = places_of(places, key.subsignature(group.of));
+                Ok(u32::from(follows(*group, before, members)))
             }
         }
     }
+}
+
+fn places_of(places: &Places, key: u64) -> &[u64] {
+    places.get(&key).map_or(&[], Vec::as_slice)
 }
 
 /// A lane at its end.

@@ -19,6 +19,7 @@ pub(crate) struct GroupBuilder {
     in_text: (PatternSet, Vec<PatternId>),
     known: HashMap<PatternKey, PatternId>,
     pub uses: Vec<(PatternId, Use)>,
+    told: Vec<Told>,
     pub needs: Needs,
     /// Whether some signature looks at the whole of a part when it has ended.
     pub needs_whole: bool,
@@ -28,8 +29,23 @@ pub(crate) struct GroupBuilder {
 pub(crate) struct PatternKey {
     hex: String,
     case: Case,
-    first_and_last: Option<(u64, u64)>,
+    /// Where the matcher looks, unless it is told when the program's layout is known.
+    anchor: Anchor,
+    told: Option<Told>,
 }
+
+/// A place in a program, of which the matcher is told: patterns tied to it are not searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Told {
+    pub offset: Offset,
+    /// Bytes of the pattern before the body.
+    pub lead_bytes: u8,
+}
+
+/// Patterns that may start at so few places only are looked at there.
+const SHIFT_MAX: u64 = 63;
+/// How far from the end the matcher looks without searching.
+const DISTANCE_MAX: u64 = 256;
 
 /// A pattern ready to be added.
 pub(crate) struct Prepared {
@@ -44,9 +60,9 @@ impl GroupBuilder {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let anchor = match key.first_and_last {
-            Some((first, last)) => Anchor::Within { first, last },
-            None => Anchor::Anywhere,
+        let anchor = match key.told {
+            Some(told) => Anchor::Told(self.number_of(told)),
+            None => key.anchor,
         };
         let pattern = self.patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
         if reads_text(target) && wildcard.can_consist_of(key.case, &is_normalised) {
@@ -58,7 +74,18 @@ impl GroupBuilder {
         Ok(pattern)
     }
 
+    /// The number by which the matcher is told of a place.
+    fn number_of(&mut self, told: Told) -> u32 {
+        let known = self.told.iter().position(|known| *known == told);
+        known.unwrap_or_else(|| {
+            self.told.push(told);
+            self.told.len() - 1
+        }) as u32
+    }
+
     pub fn finish(mut self, vacuous: Vec<u32>) -> Result<Group, String> {
+        // Their texts are needed no longer.
+        let count = std::mem::take(&mut self.known).len() as u32;
         let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
         let in_text = match std::mem::take(&mut self.in_text) {
             (_, originals) if originals.is_empty() => None,
@@ -68,12 +95,11 @@ impl GroupBuilder {
             }
         };
         self.uses.sort_by_key(|(pattern, _)| pattern.0);
-        let count = self.known.len() as u32;
         let first_use = |pattern: u32| self.uses.partition_point(|(of, _)| of.0 < pattern) as u32;
         let first_uses = (0..=count).map(first_use).collect();
         let uses = std::mem::take(&mut self.uses).into_iter().map(|(_, usage)| usage).collect();
-        let Self { needs, needs_whole, .. } = self;
-        Ok(Group { patterns, in_text, first_uses, uses, vacuous, needs, needs_whole })
+        let Self { needs, needs_whole, told, .. } = self;
+        Ok(Group { patterns, in_text, first_uses, uses, told, vacuous, needs, needs_whole })
     }
 }
 
@@ -98,9 +124,11 @@ pub(crate) fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Faul
             .map_err(|error| Fault::at(error.column, format!("{}; {}", error.what, error.remedy)))
             // A variant that was spelled out has other columns than the text.
             .map_err(|fault| if variant.hex == body.hex { here(fault) } else { at_start(body, fault) })?;
-        let Some((first_and_last, condition)) = place(body.offset, &variant) else { continue };
+        let Some((anchor, condition)) = place(body.offset, &variant) else { continue };
         let Variant { hex, lead_bytes, .. } = variant;
-        let key = PatternKey { hex, case: body.modifiers.case, first_and_last };
+        let is_told = target == PROGRAM_TARGET && is_one_place(body.offset) && anchor == Anchor::Anywhere;
+        let told = is_told.then_some(Told { offset: body.offset, lead_bytes });
+        let key = PatternKey { hex, case: body.modifiers.case, anchor, told };
         prepared.push(Prepared { wildcard, key, condition, lead_bytes });
     }
     Ok(prepared)
@@ -111,8 +139,7 @@ fn at_start(body: &Body<'_>, fault: Fault) -> Fault {
 }
 
 /// Where the matcher is to look for a variant, and what is left to check. `None` where it can match nowhere.
-#[expect(clippy::type_complexity, reason = "used once, just above")]
-fn place(offset: Offset, variant: &Variant) -> Option<(Option<(u64, u64)>, Option<Condition>)> {
+fn place(offset: Offset, variant: &Variant) -> Option<(Anchor, Option<Condition>)> {
     let Place { at_start, at_end } = variant.place;
     let mut window = at_start.map(|slack| (0, u64::from(slack)));
     let mut left_over = None;
@@ -132,5 +159,27 @@ fn place(offset: Offset, variant: &Variant) -> Option<(Option<(u64, u64)>, Optio
     }
     let condition = Condition { offset: left_over, end_slack: at_end };
     let is_needed = left_over.is_some() || at_end.is_some();
-    Some((window, is_needed.then_some(condition)))
+    let anchor = match (window, offset) {
+        (Some((first, last)), _) => Anchor::Within { first, last },
+        (None, Offset::End { distance, shift }) => before_end(distance, shift, variant.lead_bytes),
+        (None, _) => Anchor::Anywhere,
+    };
+    Some((anchor, is_needed.then_some(condition)))
+}
+
+/// Where the matcher looks for what stands so near to the end.
+fn before_end(distance: u64, shift: u64, lead_bytes: u8) -> Anchor {
+    let distance = distance.saturating_add(u64::from(lead_bytes));
+    if distance > DISTANCE_MAX || shift > SHIFT_MAX {
+        return Anchor::Anywhere;
+    }
+    Anchor::BeforeEnd { distance: distance as u32, shift: shift as u32 }
+}
+
+/// Whether an offset is a place in a program, or few of them.
+fn is_one_place(offset: Offset) -> bool {
+    match offset {
+        Offset::Entry { shift, .. } | Offset::Section { shift, .. } => shift <= SHIFT_MAX,
+        _ => false,
+    }
 }

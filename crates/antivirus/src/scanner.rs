@@ -6,7 +6,9 @@ use crate::findings::{About, FIRST_NORMALISED_LANE, Findings, Found, HITS_MAX, L
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
+use crate::perl::{self, Start};
 use crate::programs::Programs;
+use crate::ruleset::metadata::Described;
 use crate::ruleset::target::{Around, Office};
 use crate::text::Normaliser;
 use lockgate_matcher as matcher;
@@ -40,6 +42,8 @@ struct Transmission {
     pool: Option<Arc<Pool>>,
 }
 
+/// How many steps expressions for names may take on one name.
+const NAME_STEPS_MAX: u64 = 200_000;
 /// What a scanner may hold to which no pool was given.
 const POOL_BYTES: u64 = 64 << 20;
 
@@ -50,6 +54,10 @@ struct OpenPart {
     detected: FileType,
     lanes: Vec<Lane>,
     normaliser: Normaliser,
+    /// How many parts have been found in it.
+    children: u64,
+    /// What `.cdb` signatures say that it may be, where its size decides.
+    described: Vec<u32>,
     /// What of an Office document it is, as far as the names of its entries say.
     office: Option<Office>,
     /// The part as it is, and its text, where something looks at the whole of it.
@@ -87,12 +95,10 @@ impl Scanner for Transmission {
     fn open(&mut self, part: &Part) -> Want {
         let around = self.around(part);
         let pool = self.pool.get_or_insert_with(|| Pool::new(POOL_BYTES));
-        let open = OpenPart::new(&self.database, part, around, pool);
-        let want = if open.lanes.is_empty() && open.hashing.is_none() && open.programs.is_none() {
-            Want::Done
-        } else {
-            Want::More
-        };
+        let mut open = OpenPart::new(&self.database, part, around, pool);
+        open.described = self.describe(part, &open.about.around);
+        let is_idle = open.lanes.is_empty() && open.hashing.is_none() && open.described.is_empty();
+        let want = if is_idle && open.programs.is_none() { Want::Done } else { Want::More };
         self.parts.push(open);
         want
     }
@@ -134,6 +140,27 @@ impl Scanner for Transmission {
 impl Transmission {
     fn find(&self, part: PartId) -> Option<usize> {
         self.parts.iter().rposition(|open| open.about.part == part)
+    }
+
+    /// The `.cdb` signatures that a part meets but for its size.
+    fn describe(&mut self, part: &Part, around: &[Around]) -> Vec<u32> {
+        let Some(parent) = part.parent.and_then(|parent| self.find(parent)) else { return Vec::new() };
+        self.parts[parent].children += 1;
+        let (position, Some(nearest)) = (self.parts[parent].children, around.last()) else {
+            return Vec::new();
+        };
+        let name = part.name.as_deref().unwrap_or_default().as_bytes();
+        let mut steps = NAME_STEPS_MAX;
+        let meets = |described: &Described, steps: &mut u64| {
+            described.container.is_none_or(|layer| layer.is(nearest))
+                && described.position.as_ref().is_none_or(|range| range.contains(&position))
+                && described
+                    .file_name
+                    .as_ref()
+                    .is_none_or(|perl| matches!(perl.find(name, 0, Start::Any, steps), perl::Found::At(..)))
+        };
+        let all = self.database.described.iter().zip(0..);
+        all.filter(|((described, _), _)| meets(described, &mut steps)).map(|(_, at)| at).collect()
     }
 
     /// What a part is found in, which its name may tell more of.
@@ -206,6 +233,8 @@ impl OpenPart {
             detected: part.detected,
             lanes,
             normaliser: Normaliser::default(),
+            children: 0,
+            described: Vec::new(),
             office: None,
             held: hold(needs_whole),
             held_text: hold(needs_text),
@@ -234,12 +263,20 @@ impl OpenPart {
         if let Some(held) = &mut self.held {
             held.push(chunk);
         }
-        self.push_layout(database, chunk);
+        let before = self.push_layout(database, chunk);
+        if self.about.layout.takes_bytes() {
+            // Where a program starts must be known before its bytes are read.
+            return;
+        }
         let Self { lanes, findings, about, normaliser, held_text, .. } = self;
         // Those that read the part as it is stand before those that read its text: `targets_of` names them so.
         let first_of_text = lanes.iter().take_while(|lane| lane.reading == Reading::Plain).count();
         let (plain, of_text) = lanes.split_at_mut(first_of_text);
         for lane in plain {
+            if let Some(before) = &before {
+                lane.place(database, &about.layout);
+                lane.read(database, about, findings, before);
+            }
             lane.read(database, about, findings, chunk);
         }
         if !of_text.is_empty() {
@@ -256,22 +293,24 @@ impl OpenPart {
         findings.prune(database, about, &length);
     }
 
-    /// The next bytes, for what is known of the part as a program.
-    fn push_layout(&mut self, database: &Database, chunk: &[u8]) {
+    /// The next bytes, for what is known of the part as a program. When that is decided, the bytes before these are given.
+    fn push_layout(&mut self, database: &Database, chunk: &[u8]) -> Option<Vec<u8>> {
+        let mut decided = None;
         if self.about.layout.takes_bytes() {
-            let before = self.about.layout.push(chunk);
+            decided = self.about.layout.push(chunk);
             if !self.about.layout.is_open() {
                 self.findings.layout_known(database, &self.about);
             }
             let program = self.about.layout.program();
-            if let (Some(programs), Some(before), Some(program)) = (&mut self.programs, before, program) {
+            if let (Some(programs), Some(before), Some(program)) = (&mut self.programs, &decided, program) {
                 programs.start(database, program);
-                programs.push(&before);
+                programs.push(before);
             }
         }
         if let Some(programs) = &mut self.programs {
             programs.push(chunk);
         }
+        decided
     }
 
     /// The part has no more bytes. A second call does nothing.
@@ -283,10 +322,20 @@ impl OpenPart {
             self.findings.undecided.get_or_insert(reason);
         }
         let bytes = held.as_ref().and_then(|held| held.whole().bytes());
+        let gathered = self.about.layout.take_gathered();
         self.about.layout.finish(self.detected, bytes);
+        for lane in self.lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
+            lane.read(database, &self.about, &mut self.findings, &gathered);
+        }
         if let Some(programs) = self.programs.take() {
             let mut found = |signature| self.findings.report(database, &self.about, signature, None);
             programs.finish(database, self.about.layout.program(), bytes, &mut found);
+        }
+        for at in std::mem::take(&mut self.described) {
+            let Some((described, signature)) = database.described.get(at as usize) else { continue };
+            if described.size.as_ref().is_none_or(|range| range.contains(&self.length)) {
+                self.findings.report(database, &self.about, *signature, None);
+            }
         }
         for mut lane in std::mem::take(&mut self.lanes) {
             let held = if lane.reading == Reading::Plain { &held } else { &held_text };
@@ -337,6 +386,18 @@ impl Lane {
         Some(Self { id, group, reading, scanner: matcher::Scanner::default(), length: 0 })
     }
 
+    /// The layout is decided, and nothing has been read: says where in the program patterns may start.
+    fn place(&mut self, database: &Database, layout: &Layout) {
+        let (Some(group), Some(program)) = (self.of(database), layout.program()) else { return };
+        for (number, told) in (0..).zip(&group.told) {
+            let lead = u64::from(told.lead_bytes);
+            let Some(place) = program.place(told.offset) else { continue };
+            if let Some(last) = place.end().checked_sub(lead) {
+                self.scanner.place(number, place.start().saturating_sub(lead), last);
+            }
+        }
+    }
+
     fn read(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: &[u8]) {
         self.length = self.length.saturating_add(bytes.len() as u64);
         self.scan(database, about, findings, Some(bytes));
@@ -358,11 +419,15 @@ impl Lane {
         let Some(patterns) = group.read_as(self.reading) else { return };
         let id = self.id;
         let mut found = |found: matcher::Match| {
+            let mut interest = matcher::Interest::NoMore;
             for usage in group.uses_of(group.original(self.reading, found.pattern)) {
                 let start = found.start + u64::from(usage.lead_bytes);
-                findings.found(database, about, Found { usage: *usage, lane: id, start, end: found.end });
+                let found = Found { usage: *usage, lane: id, start, end: found.end };
+                if findings.found(database, about, found) == matcher::Interest::More {
+                    interest = matcher::Interest::More;
+                }
             }
-            matcher::Interest::More
+            interest
         };
         match bytes {
             Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),
@@ -379,6 +444,6 @@ mod tests {
     fn an_open_part_is_small() {
         // Two lanes at most times, and all three digests.
         let bytes = size_of::<OpenPart>() + 2 * size_of::<Lane>() + size_of::<Hashing>();
-        assert!(bytes <= 1024, "{bytes} bytes");
+        assert!(bytes <= 1152, "{bytes} bytes");
     }
 }

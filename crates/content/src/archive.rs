@@ -3,9 +3,11 @@
 pub mod ar;
 pub mod arj;
 pub mod cab;
+pub mod carrier;
 pub mod chm;
 pub mod cpio;
 pub mod disguise;
+mod iso;
 pub mod lha;
 mod packed;
 pub mod rar;

@@ -3,9 +3,10 @@
 use crate::archive::ar::ArDecoder;
 use crate::archive::arj::ArjDecoder;
 use crate::archive::cab::CabDecoder;
+use crate::archive::carrier::CarrierDecoder;
 use crate::archive::chm::Chm;
 use crate::archive::cpio::CpioDecoder;
-use crate::archive::disguise::{DisguiseDecoder, Guise};
+use crate::archive::disguise::Guise;
 use crate::archive::lha::LhaDecoder;
 use crate::archive::rar::RarDecoder;
 use crate::archive::rpm::RpmDecoder;
@@ -59,14 +60,15 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Pdf => Box::new(Exposed::new(&means.pool, pdf::decoder())),
         FileType::OneNote => Box::new(Exposed::new(&means.pool, onenote::decoder())),
         FileType::Tnef => Box::new(tnef::decoder()),
-        FileType::Html | FileType::Script => Box::new(html::decoder()),
+        FileType::Html => Box::new(html::decoder()),
+        FileType::Script => Box::new(Exposed::new(&means.pool, html::decoder())),
         FileType::Rtf => Box::new(Exposed::new(&means.pool, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {
-            Box::new(DisguiseDecoder::new(&means.pool, Guise::Content))
+            Box::new(CarrierDecoder::new(&means.pool, Guise::Content))
         }
-        other if other.kind() == Kind::Program => Box::new(DisguiseDecoder::new(&means.pool, Guise::Program)),
+        other if other.kind() == Kind::Program => Box::new(CarrierDecoder::new(&means.pool, Guise::Program)),
         _ => return Ok(None),
     }))
 }

@@ -12,8 +12,8 @@ use crate::candidates::{Candidates, Sieve, key};
 use crate::encoded::{is_encoded, run_length};
 use crate::fragment::Window;
 use crate::look::{Hits, LOOKS_MAX, Lens, Table};
-use crate::segment::Case;
 use crate::view::View;
+use crate::wildcard::Cell;
 
 /// How many bytes before the block the candidates may be told apart by, the most first.
 pub(crate) const REACHES: [usize; 4] = [4, 2, 1, 0];
@@ -82,21 +82,23 @@ impl Blocks {
     /// The tables for these windows. The first of each pair is the segment.
     pub fn new(shape: Shape, windows: &[(u32, Window)]) -> Self {
         let fold = shape.folding.mask();
-        let can_be_encoded: [bool; 256] = std::array::from_fn(|byte| {
-            (0..128).any(|plain| is_encoded(plain) && plain | fold as u8 == byte as u8)
-        });
+        let can_be_encoded = |cell: &Cell| {
+            (0..128).any(|byte| {
+                is_encoded(byte) && (byte | fold as u8) & cell.mask == cell.value | fold as u8 & cell.mask
+            })
+        };
         let mut blocks = Vec::with_capacity(windows.len() * shape.stride as usize);
         let mut encoded = Vec::new();
         let mut keyed = REACHES.map(|_| Vec::new());
         for (segment, window) in windows {
-            let reach = window.bytes.len() - shape.window_length();
-            let is_encoded = window.bytes.iter().all(|byte| can_be_encoded[usize::from(byte | fold as u8)]);
+            let reach = window.cells.len() - shape.window_length();
+            let is_encoded = window.cells.iter().all(can_be_encoded);
             let first = blocks.len();
             let list = REACHES.iter().position(|known| *known == reach);
             for turn in 0..shape.stride {
                 let end = turn as usize + reach + shape.block as usize;
-                let known = &window.bytes[..end];
-                ways(known, shape.block as usize + reach, window.case, shape.folding, &mut |word| {
+                let known = &window.cells[turn as usize..end];
+                ways(known, shape.folding, &mut |word| {
                     blocks.push((word >> (64 - 8 * shape.block)) as u32);
                     if let Some(list) = list.and_then(|list| keyed.get_mut(list)) {
                         list.push((key(word, shape.block as usize + reach), segment << 4 | turn));
@@ -228,7 +230,11 @@ impl Blocks {
     #[inline]
     fn report(&self, word: u64, place: u64, found: &mut dyn FnMut(Candidate)) {
         for (reach, list) in &self.lists {
-            for entry in list.get(list.key(word)) {
+            let key = list.key(word);
+            if !self.sieve.passes(key) {
+                continue;
+            }
+            for entry in list.get(key) {
                 let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + *reach as u64;
                 // Before the stream's first byte there is no window.
                 if let Some(window) = place.checked_sub(behind) {
@@ -239,26 +245,23 @@ impl Blocks {
     }
 }
 
-/// The last eight of some bytes, as a word; where letters agree in both cases and are not folded, once for each way to
-/// write those of the last `length`.
-fn ways(bytes: &[u8], length: usize, case: Case, folding: Folding, found: &mut dyn FnMut(u64)) {
-    let mut eight = [0; 8];
-    let known = bytes.len().min(8);
-    eight[8 - known..].copy_from_slice(&bytes[bytes.len() - known..]);
-    let word = u64::from_le_bytes(eight) | folding.mask();
-    let mut letters = 0;
-    if case == Case::Insensitive && folding == Folding::None {
-        for at in (8 - length..8).filter(|at| eight[*at].is_ascii_lowercase()) {
-            letters |= 0x20 << (8 * at);
-        }
+/// At most eight bytes as the last ones of a word, folded; once for each way to write them.
+fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64)) {
+    let place = |at: usize| 64 - 8 * (cells.len() - at);
+    let fold = folding.mask();
+    let (mut word, mut free) = (0, 0);
+    for (at, cell) in cells.iter().enumerate() {
+        word |= u64::from(cell.value) << place(at);
+        free |= u64::from(!cell.mask) << place(at);
     }
-    // Each subset of the letters' bits, from all of them down to none.
-    let mut capitals = letters;
+    let free = free & !fold;
+    // Each subset of the free bits, from all of them down to none.
+    let mut set = free;
     loop {
-        found(word & !capitals);
-        if capitals == 0 {
+        found(word | set | fold);
+        if set == 0 {
             break;
         }
-        capitals = (capitals - 1) & letters;
+        set = (set - 1) & free;
     }
 }

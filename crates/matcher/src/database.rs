@@ -3,8 +3,9 @@
 use crate::blocks::{Blocks, Shape};
 use crate::fragment::{Check, Window};
 use crate::places::Places;
-use crate::plan::Plan;
+use crate::plan::{Plan, Search};
 use crate::program::Program;
+use crate::runs::Run;
 use crate::scanner::Scanner;
 use crate::segment::Link;
 use crate::set::{Anchor, PatternSet};
@@ -19,6 +20,7 @@ pub struct Database {
     pub(crate) fronts: Vec<Front>,
     pub(crate) groups: Vec<Blocks>,
     pub(crate) places: Places,
+    pub(crate) runs: Vec<Run>,
     tail_bytes: usize,
     patterns: usize,
 }
@@ -61,6 +63,7 @@ impl Database {
             fronts: Vec::new(),
             groups: Vec::new(),
             places: Places::default(),
+            runs: Vec::new(),
             tail_bytes: 0,
             patterns: pattern_count,
         };
@@ -72,18 +75,27 @@ impl Database {
                 let window = if anchor.names_places() {
                     database.places.add(anchor, id);
                     // The byte before the start counts too: it may have to be an edge.
-                    Window { prefix_min: 0, prefix_width: 0, bytes: Vec::new(), case: pattern.case }
+                    Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
-                    let Some((shape, window)) = plan.window(piece, pattern.case, anchor) else { continue };
-                    windows.entry(shape).or_default().push((id, window.clone()));
-                    window
+                    match plan.window(piece, pattern.case, anchor) {
+                        None => continue,
+                        Some(Search::Run(window)) => {
+                            database.runs.extend(Run::of(id, &window));
+                            window
+                        }
+                        Some(Search::Blocks(shape, window)) => {
+                            windows.entry(shape).or_default().push((id, window.clone()));
+                            window
+                        }
+                    }
                 };
                 database.fronts.push(Front {
                     prefix_min: window.prefix_min,
                     prefix_width: window.prefix_width,
                     check: Check::new(&piece.head, &window),
                 });
-                let lookback = window.prefix_min + window.prefix_width + window.bytes.len() as u32 + 1;
+                let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
+                let lookback = lookback.max(anchor.lookback());
                 database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
                 database.segments.push(Segment {
                     pattern: number as u32,
@@ -119,8 +131,9 @@ impl Database {
 
     /// The names of the strategies that were chosen, and how many windows each searches for.
     pub fn strategies(&self) -> Vec<String> {
+        let runs = (!self.runs.is_empty()).then(|| format!("runs × {}", self.runs.len()));
         let places = self.places.name();
-        places.into_iter().chain(self.groups.iter().map(Blocks::name)).collect()
+        places.into_iter().chain(runs).chain(self.groups.iter().map(Blocks::name)).collect()
     }
 
     /// Bytes on the heap.

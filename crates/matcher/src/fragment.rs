@@ -2,7 +2,7 @@
 
 use crate::blocks::{Folding, Shape};
 use crate::rates::Rates;
-use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX};
+use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX, cased};
 use crate::wildcard::Cell;
 
 /// Bytes in a row of a segment, from which blocks are taken.
@@ -12,9 +12,8 @@ pub(crate) struct Window {
     pub prefix_min: u32,
     /// … and how much more it may be.
     pub prefix_width: u32,
-    /// The bytes; letters in lower case where case is insensitive.
-    pub bytes: Vec<u8>,
-    pub case: Case,
+    /// What the bytes may be.
+    pub cells: Vec<Cell>,
 }
 
 /// What a look that hits costs, in looks that don't.
@@ -22,7 +21,9 @@ const HIT_COST: f32 = 2.0;
 /// What a candidate costs.
 const CANDIDATE_COST: f32 = 8.0;
 /// A window that costs so little for each byte of content is good enough: none better is looked for.
-const GOOD_ENOUGH: f32 = 1.0 / (1 << 26) as f32;
+const GOOD_ENOUGH: f32 = 1.0 / (1 << 23) as f32;
+/// One that costs so much is so common that any byte in the place of one of its own is tried.
+const BAD: f32 = 1.0 / (1 << 7) as f32;
 /// So many windows may share a block before others are liked better, whatever the content: content can be made of it.
 const CROWD_MAX: u8 = 4;
 /// How much each more costs.
@@ -51,6 +52,11 @@ impl Chosen {
     /// Whether no other need be looked at.
     pub fn is_good_enough(&self) -> bool {
         self.cost <= GOOD_ENOUGH
+    }
+
+    /// Whether nearly any other would do.
+    pub fn is_bad(&self) -> bool {
+        self.cost > BAD
     }
 }
 
@@ -92,8 +98,10 @@ impl Choice {
             let window = Window {
                 prefix_min: fragment.prefix_min + at as u32,
                 prefix_width: fragment.prefix_width,
-                bytes: fragment.bytes[at..at + length].to_vec(),
-                case,
+                cells: fragment.bytes[at..at + length]
+                    .iter()
+                    .map(|byte| cased(Cell::exact(*byte), case))
+                    .collect(),
             };
             Chosen { cost, shape, window }
         })
@@ -109,18 +117,40 @@ impl Choice {
         let block = &known[known.len() - shape.block as usize..];
         let crowd = self.crowds[slot(block)];
         let hit = rates.of(block);
-        let candidate = if known.len() == block.len() { hit } else { rates.of(known) };
+        // Mostly the block alone is rare enough, and the rest need not be reckoned.
+        let is_rare = hit * (HIT_COST + CANDIDATE_COST) <= GOOD_ENOUGH;
+        let candidate = if is_rare || known.len() == block.len() { hit } else { rates.of(known) };
         hit * HIT_COST
             + candidate * CANDIDATE_COST * (1 + prefix_width) as f32
             + f32::from(crowd.saturating_sub(CROWD_MAX)) * CROWD_COST
     }
 
+    /// The cheapest pair of a fixed byte and a byte of any kind at the segment's fixed beginning, for a shape with blocks of
+    /// two.
+    pub fn half_known(&self, head: &[Cell], shape: Shape) -> Option<Chosen> {
+        if shape.block != 2 || shape.stride != 1 || shape.folding != Folding::None {
+            return None;
+        }
+        let rate = |pair: &[Cell]| match pair {
+            [Cell { value, mask: 0xff }, Cell { mask: 0, .. }]
+            | [Cell { mask: 0, .. }, Cell { value, mask: 0xff }] => Some(self.plain.of(&[*value])),
+            _ => None,
+        };
+        let near = &head[..head.len().min(LOOKBACK_MAX as usize)];
+        let pairs = near.windows(2).enumerate().filter_map(|(at, pair)| Some((rate(pair)?, at, pair)));
+        let (rate, at, pair) = pairs.min_by(|(one, _, _), (other, _, _)| one.total_cmp(other))?;
+        let window = Window { prefix_min: at as u32, prefix_width: 0, cells: pair.to_vec() };
+        Some(Chosen { cost: rate * (HIT_COST + CANDIDATE_COST), shape, window })
+    }
+
     /// A window is taken: its blocks are more crowded now.
     pub fn take(&mut self, chosen: &Chosen) {
-        let block = chosen.shape.block as usize;
-        let reach = chosen.window.bytes.len() - chosen.shape.window_length();
-        for block in chosen.window.bytes[reach..].windows(block) {
-            let crowd = &mut self.crowds[slot(block)];
+        let cells = &chosen.window.cells;
+        let reach = cells.len() - chosen.shape.window_length();
+        for block in cells[reach..].windows(chosen.shape.block as usize) {
+            let mut bytes = [0; 4];
+            bytes.iter_mut().zip(block).for_each(|(byte, cell)| *byte = cell.lower());
+            let crowd = &mut self.crowds[slot(&bytes[..block.len()])];
             *crowd = crowd.saturating_add(1);
         }
     }
@@ -151,7 +181,7 @@ impl Check {
         // A short segment is checked whole: behind it, any byte.
         let mut head = head.to_vec();
         head.resize(head.len().max(8), Cell::ANY);
-        let known = window.prefix_min as usize..window.prefix_min as usize + window.bytes.len();
+        let known = window.prefix_min as usize..window.prefix_min as usize + window.cells.len();
         let weight = |at: usize| {
             let rarity = match (head[at], at.checked_sub(1).map(|before| head[before])) {
                 (Cell { mask: 0, .. }, _) => 0,

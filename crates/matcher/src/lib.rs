@@ -31,6 +31,7 @@ mod places;
 mod plan;
 mod program;
 mod rates;
+mod runs;
 mod scanner;
 mod segment;
 mod set;

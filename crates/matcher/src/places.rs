@@ -9,6 +9,8 @@ pub(crate) struct Places {
     fixed: Vec<(u64, u64, u32)>,
     /// Number and segment, by the number.
     told: Vec<(u32, u32)>,
+    /// Distance from the end, how much further, and the segment.
+    before_end: Vec<(u32, u32, u32)>,
     /// How many offsets a fixed one may have, at most.
     width_max: u64,
 }
@@ -19,6 +21,7 @@ impl Places {
             Anchor::Anywhere => {}
             Anchor::Within { first, last } => self.fixed.push((first, last, segment)),
             Anchor::Told(number) => self.told.push((number, segment)),
+            Anchor::BeforeEnd { distance, shift } => self.before_end.push((distance, shift, segment)),
         }
     }
 
@@ -33,12 +36,24 @@ impl Places {
 
     /// What it is, in words, if there are any.
     pub fn name(&self) -> Option<String> {
-        let count = self.fixed.len() + self.told.len();
+        let count = self.fixed.len() + self.told.len() + self.before_end.len();
         (count > 0).then(|| format!("places × {count}"))
     }
 
     pub fn heap_bytes(&self) -> usize {
-        self.fixed.capacity() * size_of::<(u64, u64, u32)>() + self.told.capacity() * size_of::<(u32, u32)>()
+        self.fixed.capacity() * size_of::<(u64, u64, u32)>()
+            + self.told.capacity() * size_of::<(u32, u32)>()
+            + self.before_end.capacity() * size_of::<(u32, u32, u32)>()
+    }
+
+    /// The segments before the end, which is here, each with each place it may start at.
+    pub fn at_end(&self, end: u64, found: &mut dyn FnMut(u32, u64)) {
+        for (distance, shift, segment) in &self.before_end {
+            let Some(first) = end.checked_sub(u64::from(*distance)) else { continue };
+            for start in first..end.min(first + u64::from(*shift) + 1) {
+                found(*segment, start);
+            }
+        }
     }
 
     /// The fixed segments, each with each place it may start at, of those from `low` to before `end`.

@@ -3,6 +3,7 @@
 use crate::blocks::{Folding, REACHES, Shape};
 use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
+use crate::runs::Run;
 use crate::segment::{Case, LOOKBACK_MAX, Piece};
 use crate::set::{Anchor, Pattern};
 use std::collections::BTreeMap;
@@ -23,10 +24,21 @@ const REACH_OF_WAYS_MAX: usize = 2;
 /// So many ways are no burden, however few other windows there are.
 const WAYS_FREE: u32 = 4096;
 
+/// Each run is a pass of its own: more of them go to the tables.
+const RUNS_MAX: usize = 3;
+
 /// The shapes of all groups.
 pub(crate) struct Plan {
     choice: Choice,
+    runs: usize,
     groups: BTreeMap<u64, Group>,
+}
+
+/// How a segment is searched, and for what.
+pub(crate) enum Search {
+    Blocks(Shape, Window),
+    /// By itself, for one byte again and again.
+    Run(Window),
 }
 
 /// How many segments have so many fixed bytes in a row; the last place is for those with more, too.
@@ -65,11 +77,11 @@ impl Plan {
             }
         }
         groups.values_mut().for_each(Group::choose);
-        Plan { choice: Choice::new(), groups }
+        Plan { choice: Choice::new(), runs: 0, groups }
     }
 
     /// How a segment is searched, and for what.
-    pub fn window(&mut self, piece: &Piece, case: Case, anchor: Anchor) -> Option<(Shape, Window)> {
+    pub fn window(&mut self, piece: &Piece, case: Case, anchor: Anchor) -> Option<Search> {
         let until = until(anchor);
         let group = self.groups.get(&until)?;
         let longest = fragment::length_max(&piece.fragments);
@@ -95,9 +107,21 @@ impl Plan {
                 break;
             }
         }
+        if best.as_ref().is_some_and(Chosen::is_bad)
+            && let Some((block, stride, folding)) = group.short()
+        {
+            let shape = Shape { stride: stride as u32, block: block as u32, folding, until };
+            let other = self.choice.half_known(&piece.head, shape);
+            best = other.filter(|other| best.as_ref().is_some_and(|best| other.cost < best.cost)).or(best);
+        }
         let best = best?;
+        let may_be_run = best.is_bad() && until == u64::MAX && self.runs < RUNS_MAX;
+        if may_be_run && best.window.cells.len() > 1 && Run::of(0, &best.window).is_some() {
+            self.runs += 1;
+            return Some(Search::Run(best.window));
+        }
         self.choice.take(&best);
-        Some((best.shape, best.window))
+        Some(Search::Blocks(best.shape, best.window))
     }
 }
 
@@ -156,7 +180,7 @@ impl Group {
 /// Up to where windows of a pattern with this anchor are searched for.
 fn until(anchor: Anchor) -> u64 {
     match anchor {
-        Anchor::Anywhere | Anchor::Told(_) => u64::MAX,
+        Anchor::Anywhere | Anchor::Told(_) | Anchor::BeforeEnd { .. } => u64::MAX,
         Anchor::Within { last, .. } => {
             let end = last.saturating_add(u64::from(LOOKBACK_MAX));
             PROLOGUES.into_iter().find(|prologue| end <= *prologue).unwrap_or(u64::MAX)

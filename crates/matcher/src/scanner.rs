@@ -49,8 +49,9 @@ struct Found {
     pending: Vec<Pending>,
     /// Starts of segments whose window stands at no fixed distance, so that one start is not taken twice.
     taken: BTreeSet<(u32, u64)>,
-    links: Links,
-    muted: Muted,
+    /// Few streams have any of these.
+    links: Option<Box<Links>>,
+    muted: Option<Box<Muted>>,
     events: Vec<Event>,
     spans: Vec<Span>,
 }
@@ -58,9 +59,8 @@ struct Found {
 /// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once.
 #[derive(Default, Debug)]
 struct Muted {
-    /// In order. Few streams have any.
-    #[expect(clippy::box_collection, reason = "a stream at rest is to be small")]
-    segments: Option<Box<Vec<u32>>>,
+    /// In order.
+    segments: Vec<u32>,
     /// A bit for each of them, by its number: mostly that of another is not set.
     bits: u64,
 }
@@ -70,20 +70,23 @@ const MUTED_MAX: usize = 256;
 
 impl Muted {
     fn add(&mut self, segment: u32) {
-        let segments = self.segments.get_or_insert_default();
-        if let Err(at) = segments.binary_search(&segment)
-            && segments.len() < MUTED_MAX
+        if let Err(at) = self.segments.binary_search(&segment)
+            && self.segments.len() < MUTED_MAX
         {
-            segments.insert(at, segment);
+            self.segments.insert(at, segment);
             self.bits |= 1 << (segment % 64);
         }
     }
 
     #[inline]
     fn has(&self, segment: u32) -> bool {
-        self.bits >> (segment % 64) & 1 == 1
-            && self.segments.as_ref().is_some_and(|segments| segments.binary_search(&segment).is_ok())
+        self.bits >> (segment % 64) & 1 == 1 && self.segments.binary_search(&segment).is_ok()
     }
+}
+
+#[inline]
+fn is_muted(muted: &Option<Box<Muted>>, segment: u32) -> bool {
+    muted.as_ref().is_some_and(|muted| muted.has(segment))
 }
 
 /// A start that agrees so far and waits for bytes.
@@ -151,6 +154,16 @@ impl Scanner {
                 *last >= end
             });
         }
+        if more == More::Ended {
+            database
+                .places
+                .at_end(end, &mut |segment, start| found.at_place(database, segment, start, &view));
+        }
+        for run in &database.runs {
+            if !is_muted(&found.muted, run.segment) {
+                run.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
+            }
+        }
         for group in &database.groups {
             group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
         }
@@ -180,7 +193,7 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
-        if self.muted.has(candidate.segment) {
+        if is_muted(&self.muted, candidate.segment) {
             return;
         }
         let front = &database.fronts[candidate.segment as usize];
@@ -232,22 +245,24 @@ impl Found {
     fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         self.events.sort_unstable();
         for event in self.events.drain(..) {
-            if self.muted.has(event.segment) {
+            if is_muted(&self.muted, event.segment) {
                 continue;
             }
             let segment = &database.segments[event.segment as usize];
             let origin = match segment.rank {
                 Rank::First => event.start,
-                Rank::Follower => match self.links.admits(event.segment, event.start) {
-                    Some(origin) => origin,
-                    None => continue,
-                },
+                Rank::Follower => {
+                    match self.links.as_ref().and_then(|links| links.admits(event.segment, event.start)) {
+                        Some(origin) => origin,
+                        None => continue,
+                    }
+                }
             };
             match segment.link {
                 Link::Last => {
                     let found = Match { pattern: PatternId(segment.pattern), start: origin, end: event.end };
                     if on_match(found) == Interest::NoMore {
-                        self.muted.add(event.segment);
+                        self.muted.get_or_insert_default().add(event.segment);
                     }
                 }
                 Link::Gap { min, max } => {
@@ -256,10 +271,10 @@ impl Found {
                     let high = max.map_or(u64::MAX, |max| event.end.saturating_add(u64::from(max)));
                     let longest = database.segments.get(follower as usize).map_or(0, |next| next.length_max);
                     let past = event.end.saturating_sub(u64::from(longest));
-                    self.links.allow(follower, (low, high), origin, past);
+                    self.links.get_or_insert_default().allow(follower, (low, high), origin, past);
                     if max.is_none() {
                         // The follower may begin anywhere from here on: another match of this one adds nothing.
-                        self.muted.add(event.segment);
+                        self.muted.get_or_insert_default().add(event.segment);
                     }
                 }
             }

@@ -19,7 +19,7 @@ const PROGRAM_BYTES_MAX: usize = 1 << 31;
 pub struct PatternId(pub u32);
 
 /// Where in a stream a match may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// At any offset.
     Anywhere,
@@ -32,10 +32,20 @@ pub enum Anchor {
     },
     /// Where a scanner is told, under this number: see [`crate::Scanner::place`].
     Told(u32),
+    /// So many bytes before the stream's end, or up to `shift` bytes later. A distance beyond 256 or a shift beyond 63 is
+    /// not looked at: the pattern is reported wherever it stands.
+    BeforeEnd {
+        /// The distance of the first such offset from the end.
+        distance: u32,
+        /// How much further a match may start.
+        shift: u32,
+    },
 }
 
 /// Patterns that can start at so few offsets only are not searched: they are verified there.
 const PLACES_MAX: u64 = 64;
+/// So many bytes are kept for what stands before the end of a stream; what stands farther from it is searched.
+const DISTANCE_MAX: u32 = 256;
 
 impl Anchor {
     /// Whether it names a few places, so that nothing need be searched.
@@ -44,12 +54,23 @@ impl Anchor {
             Anchor::Anywhere => false,
             Anchor::Within { first, last } => last.saturating_sub(first) < PLACES_MAX,
             Anchor::Told(_) => true,
+            Anchor::BeforeEnd { distance, shift } => {
+                distance <= DISTANCE_MAX && u64::from(shift) < PLACES_MAX
+            }
+        }
+    }
+
+    /// How many bytes before the end must be at hand when it comes, the one before the match included.
+    pub(crate) fn lookback(self) -> u32 {
+        match self {
+            Anchor::BeforeEnd { distance, .. } if self.names_places() => distance + 1,
+            _ => 0,
         }
     }
 
     pub(crate) fn admits(self, start: u64) -> bool {
         match self {
-            Anchor::Anywhere | Anchor::Told(_) => true,
+            Anchor::Anywhere | Anchor::Told(_) | Anchor::BeforeEnd { .. } => true,
             Anchor::Within { first, last } => (first..=last).contains(&start),
         }
     }

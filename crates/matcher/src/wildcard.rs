@@ -81,6 +81,11 @@ impl Cell {
     pub fn exact(value: u8) -> Self {
         Cell { value, mask: 0xff }
     }
+
+    /// Its byte, a letter of either case as the small one.
+    pub fn lower(self) -> u8 {
+        if self.mask == !0x20 { self.value | 0x20 } else { self.value }
+    }
 }
 
 impl Wildcard {

@@ -91,7 +91,7 @@ impl Layout {
         }
     }
 
-    /// Takes the next bytes of the file until the layout is decided. When it is known, the bytes before these are given.
+    /// Takes the next bytes of the file until the layout is decided. When it is, the bytes before these are given.
     pub fn push(&mut self, chunk: &[u8]) -> Option<Vec<u8>> {
         let Self::Gathering(held) = self else { return None };
         let before = held.len();
@@ -103,22 +103,29 @@ impl Layout {
             held.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
             pe::read(held)
         };
-        match read {
-            Ok(program) => {
-                let mut held = std::mem::take(held);
-                held.truncate(before);
-                *self = Self::Known(Box::new(program));
-                return Some(held);
-            }
-            Err(Unread::Foreign) => *self = Self::Unreadable,
-            Err(Unread::Short(needed)) if needed > pe::PREFIX_BYTES_MAX => *self = Self::Unreadable,
+        let decided = match read {
+            Ok(program) => Self::Known(Box::new(program)),
+            Err(Unread::Foreign) => Self::Unreadable,
+            Err(Unread::Short(needed)) if needed > pe::PREFIX_BYTES_MAX => Self::Unreadable,
             Err(Unread::Short(_)) => {
                 if held.is_empty() {
                     held.extend_from_slice(chunk.get(..pe::PREFIX_BYTES_MAX).unwrap_or(chunk));
                 }
+                return None;
             }
+        };
+        let mut held = std::mem::take(held);
+        held.truncate(before);
+        *self = decided;
+        Some(held)
+    }
+
+    /// What has come of the file while its layout was open: nobody has seen it but the layout.
+    pub fn take_gathered(&mut self) -> Vec<u8> {
+        match self {
+            Self::Gathering(held) => std::mem::take(held),
+            _ => Vec::new(),
         }
-        None
     }
 
     /// The file has ended, and this is the whole of it.

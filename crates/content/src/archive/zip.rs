@@ -7,6 +7,7 @@ mod data;
 mod descriptor;
 mod directories;
 mod directory;
+mod ends;
 mod header;
 mod search;
 mod second;
@@ -48,6 +49,8 @@ pub struct ZipDecoder {
     /// Whether an end of directory has been read: then what follows is not needed.
     has_ended: bool,
     second: Second,
+    /// The last record was stored content whose end a descriptor told.
+    is_behind_stored: bool,
 }
 
 /// The entry, local or central, that is being read.
@@ -60,6 +63,8 @@ struct ZipEntry {
     extra_kind: u16,
     child: Child,
     crc: crc32fast::Hasher,
+    /// Where the content begins in the file.
+    content_at: u64,
     /// Compressed bytes used, and bytes made.
     used: u64,
     made: u64,
@@ -154,6 +159,7 @@ impl ZipDecoder {
             search_is_expected: false,
             has_ended: false,
             second: Second::new(pool),
+            is_behind_stored: false,
         };
         decoder.await_record();
         decoder
@@ -243,6 +249,7 @@ impl ZipDecoder {
         let begins_at = self.position + used as u64 - 4;
         match signature {
             header::LOCAL => {
+                self.is_behind_stored = false;
                 if self.has_ended {
                     // Another archive behind the first: its offsets count from its own beginning.
                     self.has_ended = false;
@@ -253,6 +260,7 @@ impl ZipDecoder {
                 self.await_field(Expect::Header(Place::Local), header::LOCAL_BYTES);
             }
             header::CENTRAL => {
+                self.is_behind_stored = false;
                 self.unpacker.clear();
                 self.tally.directory_start.get_or_insert(begins_at);
                 self.await_field(Expect::Header(Place::Central), header::CENTRAL_BYTES);
@@ -333,6 +341,7 @@ impl ZipDecoder {
         self.field.clear();
         match place {
             Place::Local => {
+                self.entry.content_at = self.position + used as u64;
                 let events = self.begin_entry();
                 self.say(used, events)
             }
@@ -391,10 +400,20 @@ impl ZipDecoder {
         let (used, found) = self.search.find(input);
         let Some(signature) = found else { return Step::new(used, Event::Working) };
         let anomaly = self.passed(found);
+        if anomaly.is_some() {
+            self.passed_behind_stored(self.position + used as u64 - 4);
+        }
         let step = self.record(signature, used);
         match anomaly {
             Some(anomaly) => Step::new(step.consumed, anomaly),
             None => step,
+        }
+    }
+
+    /// What stands between stored content and this place may be more of it.
+    fn passed_behind_stored(&mut self, place: u64) {
+        if std::mem::take(&mut self.is_behind_stored) {
+            self.second.stored.goes_on(place);
         }
     }
 
@@ -421,6 +440,9 @@ impl ZipDecoder {
         let is_searching = self.expect == Expect::Search;
         let is_whole = self.has_ended && (is_searching || self.expect == Expect::EndComment);
         let anomaly = if is_searching { self.passed(None) } else { None };
+        if anomaly.is_some() {
+            self.passed_behind_stored(self.position);
+        }
         self.expect = Expect::Second;
         self.unpacker.clear();
         let loss = match std::mem::take(&mut self.entry.child) {

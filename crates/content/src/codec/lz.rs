@@ -4,11 +4,10 @@
 mod bits;
 mod code;
 
-pub(crate) use bits::Bits;
+pub(crate) use bits::{Bits, Reservoir};
 pub(crate) use code::{Code, Filled};
 
 use super::{Outcome, Run};
-use bits::Reservoir;
 use lockgate_model::{Grant, Pool, Reason};
 use std::sync::Arc;
 

@@ -60,6 +60,14 @@ pub(crate) trait Scheme: Send {
     /// Nothing more is made: what is held is given out as it is.
     fn let_go(&mut self, _window: &Window) {}
 
+    /// Bits that may stand behind the last byte and say something.
+    fn bits_behind(&self) -> usize {
+        0
+    }
+
+    /// The last byte was made; bits behind it are there.
+    fn end(&mut self, _bits: &mut Bits) {}
+
     /// What a stream ends by.
     fn ends_by(&self) -> EndsBy {
         EndsBy::Count
@@ -174,15 +182,18 @@ impl<S: Scheme> Unlz<S> {
         let ahead = AHEAD_BYTES_MAX.min(self.window.size().saturating_sub(self.scheme.bytes_made_max()));
         let mut has_read = false;
         while self.window.pending() < ahead.max(1) {
-            if self.is_enough() {
-                self.outcome = Outcome::Ended;
-            } else if !self.bits.has(self.scheme.bits_needed()) {
-                let fed = self.bits.feed(&input[*used..], more);
-                *used += fed;
-                if self.bits.has(self.scheme.bits_needed()) {
+            let is_enough = self.is_enough();
+            let needed = if is_enough { self.scheme.bits_behind() } else { self.scheme.bits_needed() };
+            if !self.bits.has(needed) {
+                *used += self.bits.feed(&input[*used..], more);
+                if self.bits.has(needed) {
                     continue;
                 }
                 return has_read;
+            }
+            if is_enough {
+                self.scheme.end(&mut self.bits);
+                self.outcome = Outcome::Ended;
             } else {
                 self.symbol();
             }

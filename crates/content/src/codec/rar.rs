@@ -4,6 +4,8 @@
 
 pub(crate) mod filter;
 mod lengths;
+pub(crate) mod v1;
+pub(crate) mod v2;
 pub(crate) mod v3;
 pub(crate) mod v5;
 
@@ -12,12 +14,18 @@ use super::{Outcome, Run};
 use crate::decoder::More;
 use lockgate_model::{Pool, Reason};
 use std::sync::Arc;
+use v1::V1;
+use v2::V2;
 use v3::V3;
 use v5::V5;
 
 /// How an entry was packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
+    /// RAR 1.5.
+    V1,
+    /// RAR 2.0 and 2.6.
+    V2,
     /// RAR 2.9 to 4.
     V3,
     /// RAR 5 and 7; the longer distances of 7 where they are announced.
@@ -51,13 +59,20 @@ pub(crate) struct Unrar {
 }
 
 enum Codec {
+    V1(Box<Unlz<V1>>),
+    V2(Box<Unlz<V2>>),
     V3(Box<Unlz<V3>>),
     V5(Box<Unlz<V5>>),
 }
 
 impl Codec {
     fn reads(&self, version: Version) -> bool {
-        matches!((self, version), (Self::V3(_), Version::V3) | (Self::V5(_), Version::V5 { .. }))
+        match self {
+            Self::V1(_) => version == Version::V1,
+            Self::V2(_) => version == Version::V2,
+            Self::V3(_) => version == Version::V3,
+            Self::V5(_) => matches!(version, Version::V5 { .. }),
+        }
     }
 }
 
@@ -81,6 +96,8 @@ impl Unrar {
                 return Err(Reason::Damaged);
             }
             self.codec = Some(match packed.version {
+                Version::V1 => Codec::V1(Box::new(Unlz::new(&self.pool, V1::new())?)),
+                Version::V2 => Codec::V2(Box::new(Unlz::new(&self.pool, V2::new())?)),
                 Version::V3 => Codec::V3(Box::new(Unlz::new(&self.pool, V3::new(&self.pool))?)),
                 Version::V5 { .. } => Codec::V5(Box::new(Unlz::new(&self.pool, V5::new(&self.pool))?)),
             });
@@ -90,6 +107,16 @@ impl Unrar {
                 unlz.window.go_on(packed.window);
                 unlz.begin(packed.size);
                 unlz.scheme.begin(packed.start, distances, unlz.window.made());
+            }
+            (Some(Codec::V1(unlz)), _) => {
+                unlz.window.go_on(v1::WINDOW_BYTES);
+                unlz.begin(packed.size);
+                unlz.scheme.begin(packed.start);
+            }
+            (Some(Codec::V2(unlz)), _) => {
+                unlz.window.go_on(packed.window);
+                unlz.begin(packed.size);
+                unlz.scheme.begin(packed.start);
             }
             (Some(Codec::V3(unlz)), _) => {
                 unlz.window.go_on(packed.window);
@@ -109,6 +136,8 @@ impl Unrar {
     /// Unpacks until the input is used, the output full, or the entry at its end.
     pub(crate) fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
         match self.codec.as_mut() {
+            Some(Codec::V1(unlz)) => unlz.run(input, more, output),
+            Some(Codec::V2(unlz)) => unlz.run(input, more, output),
             Some(Codec::V3(unlz)) => unlz.run(input, more, output),
             Some(Codec::V5(unlz)) => unlz.run(input, more, output),
             None => Run { used: 0, made: 0, outcome: Outcome::Failed(Reason::Damaged) },
@@ -118,6 +147,8 @@ impl Unrar {
     /// As [`Decoder::worked_nanos`](crate::Decoder::worked_nanos).
     pub(crate) fn worked_nanos(&self) -> u64 {
         match self.codec.as_ref() {
+            Some(Codec::V1(unlz)) => unlz.worked_nanos(),
+            Some(Codec::V2(unlz)) => unlz.worked_nanos(),
             Some(Codec::V3(unlz)) => unlz.worked_nanos(),
             Some(Codec::V5(unlz)) => unlz.worked_nanos(),
             None => 0,

@@ -8,6 +8,7 @@ use super::lz::{Lz, Symbols};
 use super::lzhuf::Unlz;
 use super::lzma::InZip;
 use super::ppmd7::{self, SevenZipPpmd};
+use super::shrink::Shrink;
 use super::stream::Undo;
 use super::xz::{Streams, Xz};
 use super::zstd::Zstd;
@@ -30,6 +31,8 @@ pub enum Packing {
         /// Bytes that it makes.
         size: u64,
     },
+    /// What PKZIP shrank to so many bytes.
+    Shrink(u64),
     /// One bzip2 stream.
     Bzip2,
     /// LZMA within zip's head, that makes so many bytes or ends with a mark.
@@ -120,7 +123,7 @@ impl Unpacker {
     pub fn nanos_per_kib(&self) -> u32 {
         match self.packing {
             Packing::Deflate => inflate::NANOS_PER_KIB,
-            Packing::Deflate64 | Packing::Implode { .. } => LZ_NANOS_PER_KIB,
+            Packing::Deflate64 | Packing::Implode { .. } | Packing::Shrink(_) => LZ_NANOS_PER_KIB,
             Packing::Bzip2 => super::bzip2::NANOS_PER_KIB,
             Packing::Lzma(_) | Packing::Xz => super::lzma::NANOS_PER_KIB,
             Packing::Ppmd7 { .. } => ppmd7::NANOS_PER_KIB,
@@ -141,6 +144,7 @@ fn begin(pool: &Arc<Pool>, packing: Packing) -> Result<Box<dyn Unpack>, Reason> 
     Ok(match packing {
         Packing::Deflate | Packing::Deflate64 => Box::new(Lz::new(pool, Deflate64::new(), None)?),
         Packing::Implode { flags, size } => Box::new(Lz::new(pool, Implode::new(flags), Some(size))?),
+        Packing::Shrink(size) => Box::new(Shrink::new(pool, size)?),
         Packing::Bzip2 => Box::new(Bunzip::new(pool)?),
         Packing::Lzma(size) => Box::new(InZip::new(pool, size)),
         Packing::Ppmd7 { order, memory_bytes, size } => {
@@ -162,6 +166,20 @@ impl<S: Symbols> Unpack for Lz<S> {
 
     fn worked_nanos(&self) -> u64 {
         Lz::worked_nanos(self)
+    }
+}
+
+impl Unpack for Shrink {
+    fn run(&mut self, input: &[u8], _: More, output: &mut [u8]) -> Run {
+        Self::run(self, input, output)
+    }
+
+    fn owes(&self, _: More) -> bool {
+        Self::owes(self)
+    }
+
+    fn worked_nanos(&self) -> u64 {
+        0
     }
 }
 

@@ -178,10 +178,25 @@ fn places_are_looked_at_and_nothing_else() {
         ("aabb*cc", Case::Sensitive, Anchor::Told(5)),
         ("{2}bb", Case::Sensitive, Anchor::Told(5)),
         ("aa", Case::Sensitive, Anchor::Told(6)),
+        ("cccc", Case::Sensitive, Anchor::BeforeEnd { distance: 2, shift: 0 }),
+        ("(L)cc", Case::Sensitive, Anchor::BeforeEnd { distance: 5, shift: 4 }),
+        ("bb", Case::Sensitive, Anchor::BeforeEnd { distance: 15, shift: 63 }),
+        ("aa", Case::Sensitive, Anchor::BeforeEnd { distance: 14, shift: 0 }),
     ]);
-    assert_eq!(database.strategies(), ["places × 6", "blocks of 1(stride 1, 1 KiB) × 1"]);
+    assert_eq!(database.strategies(), ["places × 10", "blocks of 1(stride 1, 1 KiB) × 1"]);
     let content = b"\xaa\xbb\xaa\xaa\xbb\x00\xaa\xaa\xbb\xa0\xaa\xbb\xcc\xcc";
-    let expected = [(0, 0, 2), (1, 3, 5), (1, 7, 9), (4, 6, 9), (2, 9, 10), (3, 7, 13), (3, 7, 14)];
+    // The second of two is looked at with what has been kept of the stream.
+    let expected = [
+        (9, 0, 1),
+        (0, 0, 2),
+        (1, 3, 5),
+        (1, 7, 9),
+        (4, 6, 9),
+        (2, 9, 10),
+        (3, 7, 13),
+        (3, 7, 14),
+        (6, 12, 14),
+    ];
     for cut in 0..=content.len() {
         let mut found = Vec::new();
         let mut push = |m: Match| {
@@ -197,6 +212,37 @@ fn places_are_looked_at_and_nothing_else() {
         found.sort_by_key(|(pattern, start, end)| (*end, *pattern, *start));
         assert_eq!(found, expected, "{cut}");
     }
+}
+
+/// Zeros and nothing else, by themselves and in patterns, wherever the chunks are cut.
+#[test]
+fn runs_of_one_byte_are_found() {
+    let database = database(&[
+        ("00000000", Case::Sensitive, Anchor::Anywhere),
+        ("000000??77", Case::Sensitive, Anchor::Anywhere),
+        ("6100000000*62", Case::Sensitive, Anchor::Anywhere),
+    ]);
+    assert_eq!(database.strategies()[0], "runs × 1");
+    let content = b"\0\0\0a\0\0\0\0\0b\0\0\0\0w\0\0\0\0";
+    let expected = [(0, 4, 8), (0, 5, 9), (2, 3, 10), (0, 10, 14), (1, 10, 15), (0, 15, 19)];
+    assert_eq!(at_every_cut(&database, content), expected);
+}
+
+/// Patterns whose fixed bytes are common everywhere are found by a byte beside them.
+#[test]
+fn common_bytes_are_found_by_their_neighbours() {
+    let database = database(&[
+        ("ba??000000", Case::Sensitive, Anchor::Anywhere),
+        ("0000??7?", Case::Sensitive, Anchor::Anywhere),
+        ("4d5a", Case::Sensitive, Anchor::Anywhere),
+    ]);
+    let mut content = vec![0; 300];
+    content[100] = 0xba;
+    content[200] = 0xba;
+    content[203] = 1;
+    content[253] = 0x7f;
+    let expected = [(0, 100, 105), (1, 250, 254)];
+    assert_eq!(at_every_cut(&database, &content), expected);
 }
 
 /// A pattern that nobody wants to hear of any more is not verified again, and the others are.

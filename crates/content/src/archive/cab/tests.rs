@@ -115,6 +115,14 @@ fn lzx_in_a_folder() {
 }
 
 #[test]
+fn quantum_in_a_folder() {
+    let (blocks, made) = crate::codec::quantum::tests::frames(16);
+    let cabinet = cabinet(b"", &[Made { packing: 0x1072, blocks, files: vec![("a", 0, made.len(), None)] }]);
+    let said = trace(&mut *open(), cabinet.chunks(333));
+    assert!(!complains(&said) && children(&said) == [("a".into(), made)]);
+}
+
+#[test]
 fn what_is_in_another_cabinet_is_told() {
     let content = prose(1, 700);
     let before = ("a", 0, 100, Some(0xfffd));
@@ -134,7 +142,7 @@ fn what_is_in_another_cabinet_is_told() {
 fn what_cannot_be_read_is_told() {
     let content = prose(1, 700);
     let all = || vec![("a", 0, 700, None)];
-    for (packing, reason) in [(2, Reason::Unsupported), (7, Reason::Unsupported), (3, Reason::Damaged)] {
+    for (packing, reason) in [(2, Reason::Damaged), (7, Reason::Unsupported), (3, Reason::Damaged)] {
         let folder = Made { packing, ..stored(&content, all()) };
         let said =
             assert_cut_invariant(&open, &cabinet(b"", &[folder, stored(b"b", vec![("b", 0, 1, None)])]));

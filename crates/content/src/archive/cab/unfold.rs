@@ -3,6 +3,7 @@
 use super::header::Packing;
 use crate::codec::lzx::{self, Lzx};
 use crate::codec::mszip::{self, Mszip};
+use crate::codec::quantum::{self, Quantum};
 use lockgate_model::{Pool, Reason};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ pub(super) enum Unfold {
     Stored,
     Mszip(Box<Mszip>),
     Lzx(Box<Lzx>),
+    Quantum(Box<Quantum>),
 }
 
 impl Unfold {
@@ -24,7 +26,8 @@ impl Unfold {
             Packing::Stored => Self::Stored,
             Packing::Mszip => Self::Mszip(Box::new(Mszip::new(pool)?)),
             Packing::Lzx { window_bits } => Self::Lzx(Box::new(Lzx::new(pool, window_bits)?)),
-            Packing::Quantum { .. } | Packing::Unknown => return Err(Reason::Unsupported),
+            Packing::Quantum { window_bits } => Self::Quantum(Box::new(Quantum::new(pool, window_bits)?)),
+            Packing::Unknown => return Err(Reason::Unsupported),
         })
     }
 
@@ -39,6 +42,7 @@ impl Unfold {
             Self::Stored if packed.len() == size => made.extend_from_slice(packed),
             Self::Mszip(mszip) => mszip.block(packed, Some(size), made)?,
             Self::Lzx(lzx) => lzx.frame(packed, size, made)?,
+            Self::Quantum(quantum) => quantum.frame(packed, size, made)?,
             Self::Stored => return Err(Reason::Damaged),
         }
         Ok(())
@@ -49,6 +53,7 @@ impl Unfold {
         match self {
             Self::Stored => 0,
             Self::Mszip(_) => made as u64 * mszip::BYTE_NANOS,
+            Self::Quantum(_) => made as u64 * quantum::BYTE_NANOS,
             Self::Lzx(_) => lzx::FRAME_NANOS + made as u64 * lzx::BYTE_NANOS,
         }
     }

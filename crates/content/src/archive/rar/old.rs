@@ -148,11 +148,17 @@ impl RarDecoder {
         if flags & SPLIT_BEFORE != 0 {
             return Err(Reason::Partial);
         }
-        let version = match version {
-            29 | 36 => Version::V3,
+        let (version, is_solid) = match version {
+            // The oldest say it once for all files.
+            15 => (Version::V1, self.archive.is_solid && self.files_seen > 0),
+            20 | 26 => (Version::V2, flags & SOLID != 0),
+            29 | 36 => (Version::V3, flags & SOLID != 0),
             _ => return Err(Reason::Unsupported),
         };
-        let is_solid = flags & SOLID != 0 && uses == Uses::Files;
+        if size.is_none() && version != Version::V3 {
+            return Err(Reason::Damaged);
+        }
+        let is_solid = is_solid && uses == Uses::Files;
         let window = 64 << 10 << (flags >> 5 & 7).min(6);
         Ok(Some(Packed {
             version,

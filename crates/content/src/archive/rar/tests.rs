@@ -1,7 +1,7 @@
 //! The RAR decoder on archives made here. Rule: none is damaged, cut or split without a word.
 
 use super::RarDecoder;
-use super::writer::{Method, Solidity, Writer3, Writer5, pack_3, pack_5};
+use super::writer::{BitWriter, Method, Solidity, Writer3, Writer5, pack_2, pack_3, pack_5};
 use crate::decoder::Decoder;
 use crate::samples::{assert_flips_told, assert_truncation_told, children, complains, noise, prose};
 use crate::trace::{Said, assert_cut_invariant, trace};
@@ -191,4 +191,46 @@ fn names_of_unicode_and_of_others() {
     let names: Vec<_> = children(&said).into_iter().map(|c| c.0).collect();
     assert_eq!(names, ["x\u{436}z.txt", "a/b\u{fc}", "bad."]);
     assert!(said.contains(&Said::Anomaly("a rar entry with two names")), "{said:?}");
+}
+
+#[test]
+fn what_rar_2_packs_solid() {
+    let (first, second) = (prose(1, 3000), [&prose(2, 500)[..], &noise(3, 60), &prose(1, 900)].concat());
+    let whole = [&first[..], &second].concat();
+    let mut old = Writer3::default();
+    old.entry(b"a", &first, &pack_2(&first, 0), (20, 0x33), 4 << 5);
+    // It begins with the codes that the first left behind.
+    let packed = pack_2(&whole, first.len());
+    let codes_bits = 2 + 19 * 4 + (298 + 48 + 28) * 5;
+    let mut bits = BitWriter::default();
+    for at in codes_bits..packed.len() * 8 {
+        bits.put(1, u64::from(packed[at / 8] >> (7 - at % 8) & 1));
+    }
+    old.entry(b"b", &second, &bits.bytes, (26, 0x33), 4 << 5 | 0x10);
+    let said = assert_cut_invariant(&open, &old.finish());
+    assert!(
+        !complains(&said),
+        "{:?}",
+        said.iter().filter(|s| !matches!(s, Said::Bytes(_))).collect::<Vec<_>>()
+    );
+    assert!(children(&said) == [("a".to_owned(), first), ("b".to_owned(), second)]);
+}
+
+#[test]
+fn noise_is_told_whatever_version_it_says() {
+    for version in [15, 20, 26, 29, 36] {
+        for seed in 0..30 {
+            let mut old = Writer3::default();
+            let mut packed = noise(seed, 4000);
+            // Sound, PPMd and matches, each as often.
+            packed[0] = packed[0] & 0x3f | (seed as u8) << 6;
+            old.entry(b"a", &[7; 20_000], &packed, (version, 0x33), (seed as u16 & 1) << 4);
+            old.file("next", b"more", Method::Packed, Solidity::Alone);
+            let archive = old.finish();
+            let said = trace(&mut *open(), [&archive[..]]);
+            assert!(complains(&said), "{version}");
+            assert_eq!(children(&said)[1].1, b"more", "what follows is read");
+            assert_eq!(trace(&mut *open(), archive.chunks(61)), said);
+        }
+    }
 }

@@ -60,6 +60,15 @@ impl BitWriter {
         }
     }
 
+    /// RAR 2's codes of matches and literals, no lengths kept from before.
+    fn codes_of_2(&mut self) {
+        self.put(2, 0);
+        (0..19).for_each(|_| self.put(4, 5));
+        for (symbols, length) in [(298, 9), (48, 6), (28, 5)] {
+            (0..symbols).for_each(|_| self.put(5, length));
+        }
+    }
+
     /// What a slot of a table leaves open.
     fn slot(&mut self, (_, base, extra): (u64, u64, u64), number: u64) {
         self.put(extra as usize, number - base);
@@ -199,6 +208,33 @@ fn piece_3(bits: &mut BitWriter, piece: Piece) {
     }
     bits.put(slot.2 as usize - 4, rest >> 4);
     bits.put(5, rest & 15);
+}
+
+/// The content as RAR 2 packs it.
+pub fn pack_2(whole: &[u8], start: usize) -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    bits.codes_of_2();
+    for piece in pieces(whole, start, 250) {
+        let (distance, length) = match piece {
+            Piece::Literal(byte) => {
+                bits.put(9, byte.into());
+                continue;
+            }
+            Piece::Match { distance, length } => (distance as u64, length as u64),
+        };
+        let length = length - 3 - u64::from(distance >= 0x2000) - u64::from(distance >= 0x40000);
+        let slot = slot_of(slots_of_5(4).take(28), length);
+        bits.put(9, 270 + slot.0);
+        bits.slot(slot, length);
+        let long = (0..14).map(|at| (34 + at, 0x20000 + (at << 16), 16));
+        let slot = slot_of(slots_of_5(2).take(34).chain(long), distance - 1);
+        bits.put(6, slot.0);
+        bits.slot(slot, distance - 1);
+    }
+    // New codes for a file that goes on from this one: the same, told anew.
+    bits.put(9, 269);
+    bits.codes_of_2();
+    bits.bytes
 }
 
 /// A number in groups of seven bits, the lowest first.

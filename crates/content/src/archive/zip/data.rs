@@ -296,6 +296,12 @@ impl ZipDecoder {
 
     fn descriptor_ended(&mut self, used: usize) -> Step {
         let truth = self.truth();
+        if self.expect == Expect::StoredUntilDescriptor && self.entry.child == Child::Open {
+            let (entry, start) = (&self.entry, self.entry.content_at);
+            let name = entry.header.name(&entry.raw_name);
+            self.second.stored.meet(name, start, start.saturating_add(entry.used));
+            self.is_behind_stored = true;
+        }
         self.held.clear();
         self.entry.header.crc = truth.crc;
         self.entry.header.compressed = truth.compressed;

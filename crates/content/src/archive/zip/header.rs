@@ -111,6 +111,7 @@ impl Header {
     pub(super) fn method(&self) -> Method {
         match self.method {
             0 => Method::Stored,
+            1 => Method::Packed(Packing::Shrink(self.size)),
             6 => Method::Packed(Packing::Implode { flags: self.flags, size: self.size }),
             8 => Method::Packed(Packing::Deflate),
             9 => Method::Packed(Packing::Deflate64),

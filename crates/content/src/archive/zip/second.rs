@@ -1,5 +1,6 @@
 //! What the first reading leaves to the second one. Rule: what is not held for it is told, where it would have been read.
 
+use super::ends::Ends;
 use super::header::Header;
 use super::seeker::{Content, Met, Seeker};
 use crate::decoder::Event;
@@ -23,6 +24,7 @@ pub(super) struct Second {
     ends: Vec<u64>,
     grant: lockgate_model::Grant,
     state: State,
+    pub(super) stored: Ends,
     /// What the directory says was found not to be so.
     pub(super) disagrees: bool,
 }
@@ -31,6 +33,8 @@ pub(super) struct Second {
 enum State {
     Holding,
     Reading,
+    /// Stored content that ends in another way.
+    Ends,
     Done,
 }
 
@@ -44,6 +48,7 @@ impl Second {
             ends: Vec::new(),
             grant: pool.grant(),
             state: State::Holding,
+            stored: Ends::default(),
             disagrees: false,
         }
     }
@@ -96,7 +101,7 @@ impl Second {
                 if is_found {
                     return Event::Working;
                 }
-                self.state = State::Done;
+                self.state = if self.lost.is_none() { State::Ends } else { State::Done };
                 match self.lost {
                     _ if !self.disagrees => Event::Working,
                     lost => Event::Incomplete(lost.unwrap_or(Reason::Damaged)),
@@ -107,6 +112,11 @@ impl Second {
                 if event != Event::End {
                     return event;
                 }
+                self.state = State::Ends;
+                Event::Working
+            }
+            State::Ends if !self.stored.is_done() => self.stored.next(self.held.bytes(), scratch),
+            State::Ends => {
                 self.state = State::Done;
                 Event::Working
             }
@@ -125,6 +135,6 @@ impl Second {
 
     /// As [`Decoder::worked_nanos`](crate::Decoder::worked_nanos).
     pub(super) fn worked_nanos(&self) -> u64 {
-        self.seeker.worked_nanos()
+        self.seeker.worked_nanos() + self.stored.worked_bytes() / 2
     }
 }

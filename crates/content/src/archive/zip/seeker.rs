@@ -16,6 +16,8 @@ use std::sync::Arc;
 const RECORDS_A_CALL: usize = 64;
 /// What one costs.
 const RECORD_NANOS: u64 = 300;
+/// How often each byte may be read in all: by the directories that there are, and no more where their entries overlap.
+const READINGS_MAX: u64 = 8;
 /// Packed bytes that one call reads.
 const PACKED_BYTES_A_CALL: usize = 16 << 10;
 
@@ -71,6 +73,8 @@ pub(crate) struct Seeker {
     /// What is said of the first entry that had not been met.
     anomaly: Option<&'static str>,
     worked_nanos: u64,
+    /// Packed bytes that may still be read.
+    packed_left: u64,
 }
 
 /// The entry that is being unpacked: where its bytes are.
@@ -96,6 +100,7 @@ impl Seeker {
             pending: VecDeque::new(),
             anomaly,
             worked_nanos: 0,
+            packed_left: 0,
         }
     }
 
@@ -103,6 +108,7 @@ impl Seeker {
     /// Answers whether there is any directory.
     pub(crate) fn begin(&mut self, whole: &[u8], skipped: u64, ends: &[u64]) -> bool {
         self.skipped = skipped;
+        self.packed_left = (whole.len() as u64).saturating_mul(READINGS_MAX);
         self.directories = directories::find(whole, skipped, ends).into();
         !self.directories.is_empty()
     }
@@ -196,6 +202,8 @@ impl Seeker {
             Some(Reason::Encrypted)
         } else if header.method() == Method::Other {
             Some(Reason::Unsupported)
+        } else if header.compressed.min(whole.len() as u64) > self.packed_left {
+            Some(Reason::Expansion)
         } else {
             None
         };
@@ -205,6 +213,7 @@ impl Seeker {
                 let begin = at + length + usize::from(u16_le(local, 26)) + usize::from(u16_le(local, 28));
                 let wanted = usize::try_from(header.compressed).unwrap_or(usize::MAX).saturating_add(begin);
                 let (end, is_truncated) = (wanted.min(whole.len()), wanted > whole.len());
+                self.packed_left -= (end.saturating_sub(begin) as u64).min(self.packed_left);
                 if let Method::Packed(packing) = header.method() {
                     self.unpacker.begin(packing);
                 }

@@ -2,6 +2,7 @@
 
 use super::ZipDecoder;
 use crate::codec::lz::tests::{deflate64, implode, symbols as lz_symbols};
+use crate::codec::shrink::tests::shrink;
 use crate::decoder::{Decoder, Entry};
 use crate::samples::lzma;
 use crate::samples::{
@@ -250,8 +251,10 @@ fn what_only_the_directory_shows_is_read() {
     let content = writer.bytes[31..].to_vec();
     writer.add_central(&ZipFile::stored("a", &content), 0);
     let between = Said::Anomaly("bytes between the entries of a zip file");
+    let ends = Said::Anomaly("a stored zip entry with more than one end");
     let parts = [child("a", b"short"), child("a", &content)];
-    assert_eq!(read(&writer.finish()), all(&[&parts[0], &[between, DISAGREES], &parts[1]]));
+    let expected = all(&[&parts[0], &[between, DISAGREES], &parts[1], &[ends], &parts[1]]);
+    assert_eq!(read(&writer.finish()), expected);
 }
 
 #[test]
@@ -425,6 +428,7 @@ fn every_method() {
     };
     let zstd = || ruzstd::encoding::compress_to_vec(&made[..], ruzstd::encoding::CompressionLevel::Fastest);
     for (file, forms) in [
+        (packed(1, 0, shrink(&made)), 2),
         (packed(6, 0, implode(0, &symbols)), 2),
         (packed(6, 6, implode(6, &symbols)), 2),
         (packed(9, 0, deflate64(&symbols)), 6),
@@ -448,4 +452,57 @@ fn every_method() {
             assert!(crate::trace::trace(&mut *open(), bytes.chunks(1)) == whole, "byte by byte");
         }
     }
+}
+
+#[test]
+fn stored_content_is_read_to_each_plausible_end() {
+    let ends = Said::Anomaly("a stored zip entry with more than one end");
+    let signed = Sizes::InDescriptor { signed: true, wide: false };
+    let descriptor = |crc: u32, length: u32| {
+        [&b"PK\x07\x08"[..], &crc.to_le_bytes(), &length.to_le_bytes(), &length.to_le_bytes()].concat()
+    };
+    // Within the content stands one whose length is right, and one whose sum is.
+    let mut content = b"one".to_vec();
+    content.extend_from_slice(&descriptor(7, 3));
+    let first_sum = crc32fast::hash(&content);
+    content.extend_from_slice(&descriptor(first_sum, 5));
+    content.extend_from_slice(b"two");
+    let file = ZipWriter::of(&[ZipFile::stored("a", &content).with(signed), ZipFile::stored("b", b"2")]);
+    let parts = [child("a", &content), child("b", b"2"), child("a", b"one"), child("a", &content[..19])];
+    assert_eq!(read(&file), all(&[&parts[0], &parts[1], std::slice::from_ref(&ends), &parts[2], &parts[3]]));
+    // Behind one that tells the truth the content may go on, up to the next record.
+    let mut writer = ZipWriter::default();
+    writer.add(&ZipFile::stored("a", b"one").with(signed));
+    let start = 31;
+    writer.bytes.extend_from_slice(b"and more");
+    let longer = writer.bytes[start..].to_vec();
+    writer.add(&ZipFile::stored("b", b"2"));
+    let between = Said::Anomaly("bytes between the entries of a zip file");
+    let parts = [child("a", b"one"), child("b", b"2"), child("a", &longer)];
+    let expected = all(&[&parts[0], &[between], &parts[1], &[ends], &parts[2]]);
+    assert_eq!(read(&writer.finish()), expected);
+}
+
+#[test]
+fn overlapping_entries_do_not_multiply() {
+    let kernel = ZipFile::deflated("kernel", &vec![0; 20_000]);
+    let mut writer = ZipWriter::default();
+    writer.add(&kernel);
+    for name in 0..200 {
+        let mut again = kernel.clone();
+        again.central_name = format!("kernel{name}").into();
+        writer.add_central(&again, 0);
+    }
+    let file = writer.finish();
+    let said = crate::trace::trace(&mut *open(), [&file[..]]);
+    assert!(said.contains(&Said::Broken(Reason::Expansion)) || children(&said).len() == 201);
+    let mut long = ZipFile::stored("a", &noise(1, 3000));
+    let mut writer = ZipWriter::default();
+    writer.add(&long);
+    for name in 0..20 {
+        long.central_name = format!("a{name}").into();
+        writer.add_central(&long, 0);
+    }
+    let said = crate::trace::trace(&mut *open(), [&writer.finish()[..]]);
+    assert!(said.contains(&Said::Broken(Reason::Expansion)), "{}", children(&said).len());
 }

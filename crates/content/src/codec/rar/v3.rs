@@ -30,7 +30,7 @@ const CODES_BITS: usize = 64 + 20 * 8 + LENGTHS * 22;
 const MATCH_BYTES_MAX: usize = 255 + 32;
 
 /// The shortest length that a slot stands for, and its extra bits.
-const LENGTH_SLOTS: [(u8, u8); REPEATED] = [
+pub(super) const LENGTH_SLOTS: [(u8, u8); REPEATED] = [
     (0, 0),
     (1, 0),
     (2, 0),
@@ -61,7 +61,8 @@ const LENGTH_SLOTS: [(u8, u8); REPEATED] = [
     (224, 5),
 ];
 /// The same for distances of matches of two bytes.
-const SHORT_SLOTS: [(u8, u8); 8] = [(0, 2), (4, 2), (8, 3), (16, 4), (32, 5), (64, 6), (128, 6), (192, 6)];
+pub(super) const SHORT_SLOTS: [(u8, u8); 8] =
+    [(0, 2), (4, 2), (8, 3), (16, 4), (32, 5), (64, 6), (128, 6), (192, 6)];
 /// How many matches repeat the low bits of a distance, once they are told to.
 const LOW_REPEATS: u32 = 16;
 
@@ -297,14 +298,15 @@ impl V3 {
     }
 }
 
-fn slot(slots: &[(u8, u8)], slot: usize, bits: &mut Bits) -> Result<usize, Reason> {
+/// What a slot stands for, with its extra bits.
+pub(super) fn slot(slots: &[(u8, u8)], slot: usize, bits: &mut Bits) -> Result<usize, Reason> {
     let (base, extra) = slots.get(slot).ok_or(Reason::Damaged)?;
     Ok(usize::from(*base) + bits.take(u32::from(*extra)) as usize)
 }
 
 /// The shortest distance that a slot stands for, less 1, and its extra bits: two slots of each number up to 15, then 14
 /// of 16 and 12 of 18.
-fn distance_slot(slot: usize) -> (usize, u32) {
+pub(super) fn distance_slot(slot: usize) -> (usize, u32) {
     match slot {
         0..=3 => (slot, 0),
         4..=33 => {
