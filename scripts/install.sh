@@ -26,7 +26,7 @@ for group in "$@"; do
         linux-perf" ;;
     # libFuzzer is C++; the other programs make the seeds.
     fuzz) packages="$packages g++ brotli bzip2 zip 7zip tar gzip zstd openssl ncompress gcab fp-utils-3.2.2 mscompress \
-        libgsf-bin qpdf" ;;
+        libgsf-bin qpdf xz-utils lzip cpio binutils genisoimage" ;;
     *) echo "scripts/install.sh: no group $group: build, run, test, conformance, bench, fuzz" >&2; exit 2 ;;
     esac
 done
