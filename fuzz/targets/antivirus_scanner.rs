@@ -16,10 +16,14 @@ static DATABASE: LazyLock<Arc<Database>> = LazyLock::new(|| {
     sources.add(
         "a.ldb",
         b"L.And;Engine:51-255,Target:0;0&1;61626364;65666768\n\
-        L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n",
+        L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Perl;Engine:81-255,Target:0;1;61626364;0/(.)\\1x+(?=y)|z{2,}/gi\n\
+        L.Number;Engine:81-255,Target:0;0&1;61626364;0(>>4#hb2#>16)\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n",
     );
     sources.add("a.hdb", b"900150983cd24fb0d6963f7d28e17f72:3:H.Abc\n");
     sources.add("a.hsb", b"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad:3:H.Sha\n");
+    sources.add("a.mdb", b"*:900150983cd24fb0d6963f7d28e17f72:M.Abc:73\n");
+    sources.add("a.imp", b"900150983cd24fb0d6963f7d28e17f72:*:I.Abc:73\n");
+    sources.add("a.yar", b"rule R { strings: $a = \"rule\" nocase $b = /x\\d+/ condition: #a > 1 or @b[1] > 2 }\n");
     sources.add("a.fp", b"0cc175b9c0f1b6a831c399e269772661:1:F.A\n");
     let (database, report) = sources.compile();
     assert_eq!(report.signatures_failed(), 0);

@@ -7,15 +7,22 @@ use crate::hashes::{HashList, Wanted, md5_of};
 use crate::late::{Late, LateKind};
 use crate::logical::{Decide, ProgramsBuilder};
 use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile, why_unread};
+use crate::ruleset::body::Modifiers;
 use crate::ruleset::hash::{HashSignature, Order};
 use crate::ruleset::lines::lines;
 use crate::ruleset::logical::{Body, LogicalSignature, parse_body, parse_logical};
-use crate::ruleset::subsignature::Subsignature;
+use crate::ruleset::metadata::{self, Described, Metadata};
+use crate::ruleset::offset::Offset;
+use crate::ruleset::subsignature::{PerlSearch, Subsignature};
 use crate::ruleset::target::{Ranges, TARGETS};
 use crate::ruleset::{Fault, Line, expression, hash, ignore};
+use crate::yara::{self, StringKind};
 use lockgate_matcher::PatternId;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Counting a rule's string beyond this changes nothing.
+const COUNT_MAX: u32 = 10_000;
 
 /// Database files, to be compiled together: an ignore list holds for the files before and behind it.
 #[derive(Default)]
@@ -70,8 +77,9 @@ impl Sources {
         compiler.report.failures = self.broken;
         let (lists, signatures): (Vec<Source>, Vec<Source>) =
             self.files.into_iter().partition(|source| matches!(source.kind, Kind::Ign | Kind::Ign2));
-        for source in lists.iter().chain(&signatures) {
-            compiler.read(source);
+        // What has been read is let go: the text is as large as what is made of it.
+        for source in lists.into_iter().chain(signatures) {
+            compiler.read(&source);
         }
         compiler.finish()
     }
@@ -101,6 +109,7 @@ struct Compiler {
     allowed: HashList,
     sections: HashList,
     imports: HashList,
+    described: Vec<(Described, u32)>,
 }
 
 /// What a line came to.
@@ -114,6 +123,9 @@ impl Compiler {
     fn read(&mut self, source: &Source) {
         let short = source.name.rsplit('/').next().unwrap_or_default();
         self.files.push(short.into());
+        if source.kind == Kind::Yar {
+            return self.read_rules(source);
+        }
         let mut count = self.report.counts.get(&source.kind).copied().unwrap_or_default();
         for (number, line) in lines(&source.bytes) {
             match line.and_then(|line| self.read_line(source.kind, &line, number)) {
@@ -127,6 +139,65 @@ impl Compiler {
             }
         }
         self.report.counts.insert(source.kind, count);
+    }
+
+    fn read_rules(&mut self, source: &Source) {
+        let mut count = self.report.counts.get(&source.kind).copied().unwrap_or_default();
+        for (line, rule) in yara::rules(&source.bytes) {
+            match rule.and_then(|rule| self.add_rule(rule, line)) {
+                Ok(Outcome::Loaded) => count.loaded += 1,
+                Ok(_) => count.ignored += 1,
+                Err(fault) => {
+                    count.failed += 1;
+                    self.fail(&source.name, line, fault);
+                }
+            }
+        }
+        self.report.counts.insert(source.kind, count);
+    }
+
+    /// A rule is a logical signature for any file, with a condition in place of the expression.
+    fn add_rule(&mut self, rule: yara::Rule, line: u32) -> Result<Outcome, Fault> {
+        let name = format!("YARA.{}", rule.name);
+        if self.is_ignored(&name, "") {
+            return Ok(Outcome::Ignored);
+        }
+        let mut uses = Vec::new();
+        let mut late = Vec::new();
+        for (string, id) in rule.strings.iter().zip(0..) {
+            match &string.kind {
+                StringKind::Hex(hex) => {
+                    let modifiers = Modifiers::parse(&string.modifiers)?;
+                    let body = Body { offset: Offset::Anywhere, hex, modifiers, column: 0 };
+                    uses.append(&mut self.add_body(&body, id, 0)?);
+                }
+                StringKind::Regex(text, flags) => {
+                    let search = PerlSearch::anywhere(text, *flags)?;
+                    // It is looked for in any case: itself, it has not matched yet.
+                    let trigger = self.programs.add(expression::none_of(id));
+                    late.push(Late { id, trigger, kind: LateKind::Perl(Box::new(search)) });
+                }
+            }
+        }
+        let (mut needs_whole, mut places) = (!late.is_empty(), 0);
+        rule.condition.needs(&mut needs_whole, &mut places);
+        let (logic, program) = (self.logics.len() as u32, self.programs.add(expression::just(0)));
+        let signature = self.add_signature(&name, line, logic)?;
+        self.logics.push(Logic {
+            program,
+            count_max: COUNT_MAX,
+            container: None,
+            ranges: None,
+            late: late.into(),
+            places,
+            condition: Some(Box::new(rule.condition)),
+        });
+        self.vacuous.push((0, signature));
+        let group = self.groups[0].get_or_insert_default();
+        group.needs_whole |= needs_whole;
+        group.needs.places = true;
+        self.add_uses(0, signature, uses);
+        Ok(Outcome::Loaded)
     }
 
     fn fail(&mut self, file: &Arc<str>, line: u32, fault: Fault) {
@@ -148,7 +219,19 @@ impl Compiler {
             }
             Kind::Hdb | Kind::Hsb | Kind::Imp => self.read_hash(kind, line, number, Order::HashFirst),
             Kind::Mdb | Kind::Msb => self.read_hash(kind, line, number, Order::SizeFirst),
-            Kind::Cdb | Kind::Yar => Err(Fault::new("files of this kind are not understood yet")),
+            Kind::Cdb => {
+                let Line::Signature(Metadata { name, described }) = metadata::parse(line)? else {
+                    return Ok(Outcome::OtherEngine);
+                };
+                if self.is_ignored(name, line) {
+                    return Ok(Outcome::Ignored);
+                }
+                let signature = self.add_signature(name, number, PLAIN)?;
+                self.described.push((described, signature));
+                Ok(Outcome::Loaded)
+            }
+            // Rules are read as a whole.
+            Kind::Yar => Err(Fault::new("files of this kind are not understood yet")),
             Kind::Ndb => {
                 let Line::Signature(entry) = parse_body(line)? else { return Ok(Outcome::OtherEngine) };
                 if self.is_ignored(entry.name, line) {
@@ -248,7 +331,7 @@ impl Compiler {
         let places = late.iter().fold(0, |places, late| places | late.places());
         let (needs_whole, late) = (!late.is_empty(), late.into());
         let container = about.container.map(Box::new);
-        self.logics.push(Logic { program, count_max, container, ranges, late, places });
+        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition: None });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {
@@ -340,6 +423,7 @@ impl Compiler {
             allowed: self.allowed,
             sections: self.sections,
             imports: self.imports,
+            described: self.described,
             wanted,
         };
         (database, self.report)

@@ -6,6 +6,7 @@ use crate::late::Late;
 use crate::layout::Needs;
 use crate::logical::Programs;
 use crate::ruleset::logical::MACRO_GROUPS;
+use crate::ruleset::metadata::Described;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Container, Ranges, TARGETS};
 use crate::scanner;
@@ -32,6 +33,8 @@ pub struct Database {
     pub(crate) sections: HashList,
     pub(crate) imports: HashList,
     pub(crate) wanted: Wanted,
+    /// Files that are found by what their container says of them, and the signature of each.
+    pub(crate) described: Vec<(Described, u32)>,
 }
 
 /// Where a signature stands, and what kind it is.
@@ -60,8 +63,10 @@ pub(crate) struct Logic {
     pub ranges: Option<Box<Ranges>>,
     /// The subsignatures that the end decides, in their order.
     pub late: Box<[Late]>,
-    /// The subsignatures whose places are remembered for them, a bit for each.
+    /// The subsignatures whose places are remembered, a bit for each.
     pub places: u64,
+    /// What a YARA rule asks, in place of the program.
+    pub condition: Option<Box<crate::yara::Condition>>,
 }
 
 /// What a match must meet besides what the matcher looks at.

@@ -3,11 +3,12 @@
 
 use crate::database::{Condition, Database, FIRST_MACRO, Logic, PLAIN, Use};
 use crate::held::Whole;
-use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, compare, follows, search};
+use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, STEPS_OF_ONE_MAX, compare, follows, search};
 use crate::layout::Layout;
 use crate::logical::Decide;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
+use crate::yara::Facts;
 use lockgate_matcher::Interest;
 use lockgate_model::{Class, Hit, PartId, Reason};
 use std::collections::HashMap;
@@ -80,11 +81,14 @@ pub(crate) struct About {
     pub layout: Layout,
 }
 
+/// Where a subsignature has matched.
+type Places = HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>;
+
 /// What late subsignatures need.
 #[derive(Default)]
 struct LateState {
     /// Where those have matched that others follow from.
-    places: HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>,
+    places: Places,
     /// Steps that expressions have taken.
     steps: u64,
 }
@@ -251,7 +255,8 @@ impl Findings {
         } else if !is_new {
             return interest(false);
         }
-        if program.decide == Decide::AtOnce && logic.ranges.is_none() && logic.late.is_empty() {
+        let is_early = logic.ranges.is_none() && logic.late.is_empty() && logic.condition.is_none();
+        if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
                 self.report(database, about, usage.signature, offset);
@@ -302,7 +307,8 @@ impl Findings {
         for late in &logic.late {
             // What even all that is left to look at could not make hold need not be looked at.
             let count = |id| if open >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
-            if program.decide == Decide::AtOnce && !database.programs.holds(program, matched | open, &count) {
+            let is_lost = !database.programs.holds(program, matched | open, &count);
+            if logic.condition.is_none() && program.decide == Decide::AtOnce && is_lost {
                 return false;
             }
             open &= !(1 << late.id);
@@ -323,31 +329,57 @@ impl Findings {
                 }
             }
         }
-        database.programs.holds(program, matched, &|id| self.matches(key, id))
+        let Some(condition) = &logic.condition else {
+            return database.programs.holds(program, matched, &|id| self.matches(key, id));
+        };
+        let places = |id| {
+            let late = self.late.as_ref().and_then(|late| late.places.get(&key.subsignature(id)));
+            late.map_or(&[][..], Vec::as_slice)
+        };
+        let count = |id| if matched >> id & 1 == 0 { 0 } else { self.matches(key, id) };
+        let (length, bytes) = (ended.length, ended.whole.bytes());
+        let entry = about.layout.program().and_then(|program| program.entry);
+        condition.holds(&Facts { count: &count, places: &places, length, entry, bytes })
     }
 
     /// How often a late subsignature matches.
     fn look(&mut self, logic: &Logic, late: &Late, key: Key, ended: &Ended<'_>) -> Result<u32, Reason> {
         let state = self.late.get_or_insert_default();
         let LateState { places, steps } = &mut **state;
-        let places = |of| places.get(&of).map_or(&[][..], Vec::as_slice);
         match &late.kind {
             LateKind::Perl(perl) => {
-                let mut left = STEPS_MAX - (*steps).min(STEPS_MAX);
-                let found = search(perl, ended, logic.count_max.max(1), &mut left);
-                *steps = STEPS_MAX - left;
+                let granted = (STEPS_MAX - (*steps).min(STEPS_MAX)).min(STEPS_OF_ONE_MAX);
+                let mut left = granted;
+                let mut starts = Vec::new();
+                let mut note = |start| {
+                    if logic.places >> late.id & 1 != 0 && starts.len() < PLACES_MAX {
+                        starts.push(start);
+                    }
+                };
+                let found = search(perl, ended, logic.count_max.max(1), &mut left, &mut note);
+                if !starts.is_empty() {
+                    places.insert(key.subsignature(late.id), starts);
+                }
+                *steps += granted - left;
                 found
             }
-            LateKind::Compare(comparison) => match places(key.subsignature(comparison.of)).last() {
-                Some(last) => compare(comparison, ended, *last).map(u32::from),
-                None => Ok(0),
-            },
+            LateKind::Compare(comparison) => {
+                match places_of(places, key.subsignature(comparison.of)).last() {
+                    Some(last) => compare(comparison, ended, *last).map(u32::from),
+                    None => Ok(0),
+                }
+            }
             LateKind::Macro(group) => {
-                let members = places(macro_key(key.lane(), group.group));
-                Ok(u32::from(follows(*group, places(key.subsignature(group.of)), members)))
+                let members = places_of(places, macro_key(key.lane(), group.group));
+                let before = places_of(places, key.subsignature(group.of));
+                Ok(u32::from(follows(*group, before, members)))
             }
         }
     }
+}
+
+fn places_of(places: &Places, key: u64) -> &[u64] {
+    places.get(&key).map_or(&[], Vec::as_slice)
 }
 
 /// A lane at its end.

@@ -9,8 +9,10 @@ use crate::ruleset::offset::Offset;
 use crate::ruleset::subsignature::{Base, Comparison, Counts, Macro, PerlSearch};
 use lockgate_model::Reason;
 
-/// How many steps all expressions together may take on one part.
-pub(crate) const STEPS_MAX: u64 = 20_000_000;
+/// How many steps all expressions together may take on one part …
+pub(crate) const STEPS_MAX: u64 = 40_000_000;
+/// … and one of them, so that one that comes to no end leaves the others theirs.
+pub(crate) const STEPS_OF_ONE_MAX: u64 = 4_000_000;
 /// How many matches of a subsignature are remembered for those that follow from it.
 pub(crate) const PLACES_MAX: usize = 256;
 
@@ -46,12 +48,13 @@ impl Late {
     }
 }
 
-/// How often an expression matches, up to a bound.
+/// How often an expression matches, up to a bound, and where each match starts.
 pub(crate) fn search(
     search: &PerlSearch,
     ended: &Ended<'_>,
     most: u32,
     steps: &mut u64,
+    found: &mut dyn FnMut(u64),
 ) -> Result<u32, Reason> {
     let bytes = match ended.whole {
         Whole::Bytes(bytes) => bytes,
@@ -72,12 +75,14 @@ pub(crate) fn search(
         let (at, end) = match search.perl.find(bytes, from, start, steps) {
             Found::At(at, end) => (at, end),
             Found::Nowhere => break,
-            Found::Spent => return Err(Reason::Overload),
+            // The content's own reason: it would be no other when it came again.
+            Found::Spent => return Err(Reason::Unsupported),
         };
         if shift.is_some_and(|shift| shift > 0 && !search.is_within && at as u64 > shift) {
             break;
         }
         matches += 1;
+        found(first.saturating_add(at as u64));
         if search.counts == Counts::First {
             break;
         }

@@ -31,10 +31,13 @@ mod ruleset;
 mod scanner;
 mod sections;
 mod text;
+mod yara;
 
 pub use compiler::Sources;
 pub use database::Database;
 pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile, is_database};
 
+#[cfg(test)]
+mod late_tests;
 #[cfg(test)]
 mod tests;

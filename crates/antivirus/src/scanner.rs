@@ -6,7 +6,9 @@ use crate::findings::{About, FIRST_NORMALISED_LANE, Findings, Found, HITS_MAX, L
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
+use crate::perl::{self, Start};
 use crate::programs::Programs;
+use crate::ruleset::metadata::Described;
 use crate::ruleset::target::{Around, Office};
 use crate::text::Normaliser;
 use lockgate_matcher as matcher;
@@ -40,6 +42,8 @@ struct Transmission {
     pool: Option<Arc<Pool>>,
 }
 
+/// How many steps expressions for names may take on one name.
+const NAME_STEPS_MAX: u64 = 200_000;
 /// What a scanner may hold to which no pool was given.
 const POOL_BYTES: u64 = 64 << 20;
 
@@ -50,6 +54,10 @@ struct OpenPart {
     detected: FileType,
     lanes: Vec<Lane>,
     normaliser: Normaliser,
+    /// How many parts have been found in it.
+    children: u64,
+    /// What `.cdb` signatures say that it may be, where its size decides.
+    described: Vec<u32>,
     /// What of an Office document it is, as far as the names of its entries say.
     office: Option<Office>,
     /// The part as it is, and its text, where something looks at the whole of it.
@@ -87,12 +95,10 @@ impl Scanner for Transmission {
     fn open(&mut self, part: &Part) -> Want {
         let around = self.around(part);
         let pool = self.pool.get_or_insert_with(|| Pool::new(POOL_BYTES));
-        let open = OpenPart::new(&self.database, part, around, pool);
-        let want = if open.lanes.is_empty() && open.hashing.is_none() && open.programs.is_none() {
-            Want::Done
-        } else {
-            Want::More
-        };
+        let mut open = OpenPart::new(&self.database, part, around, pool);
+        open.described = self.describe(part, &open.about.around);
+        let is_idle = open.lanes.is_empty() && open.hashing.is_none() && open.described.is_empty();
+        let want = if is_idle && open.programs.is_none() { Want::Done } else { Want::More };
         self.parts.push(open);
         want
     }
@@ -134,6 +140,27 @@ impl Scanner for Transmission {
 impl Transmission {
     fn find(&self, part: PartId) -> Option<usize> {
         self.parts.iter().rposition(|open| open.about.part == part)
+    }
+
+    /// The `.cdb` signatures that a part meets but for its size.
+    fn describe(&mut self, part: &Part, around: &[Around]) -> Vec<u32> {
+        let Some(parent) = part.parent.and_then(|parent| self.find(parent)) else { return Vec::new() };
+        self.parts[parent].children += 1;
+        let (position, Some(nearest)) = (self.parts[parent].children, around.last()) else {
+            return Vec::new();
+        };
+        let name = part.name.as_deref().unwrap_or_default().as_bytes();
+        let mut steps = NAME_STEPS_MAX;
+        let meets = |described: &Described, steps: &mut u64| {
+            described.container.is_none_or(|layer| layer.is(nearest))
+                && described.position.as_ref().is_none_or(|range| range.contains(&position))
+                && described
+                    .file_name
+                    .as_ref()
+                    .is_none_or(|perl| matches!(perl.find(name, 0, Start::Any, steps), perl::Found::At(..)))
+        };
+        let all = self.database.described.iter().zip(0..);
+        all.filter(|((described, _), _)| meets(described, &mut steps)).map(|(_, at)| at).collect()
     }
 
     /// What a part is found in, which its name may tell more of.
@@ -206,6 +233,8 @@ impl OpenPart {
             detected: part.detected,
             lanes,
             normaliser: Normaliser::default(),
+            children: 0,
+            described: Vec::new(),
             office: None,
             held: hold(needs_whole),
             held_text: hold(needs_text),
@@ -301,6 +330,12 @@ impl OpenPart {
         if let Some(programs) = self.programs.take() {
             let mut found = |signature| self.findings.report(database, &self.about, signature, None);
             programs.finish(database, self.about.layout.program(), bytes, &mut found);
+        }
+        for at in std::mem::take(&mut self.described) {
+            let Some((described, signature)) = database.described.get(at as usize) else { continue };
+            if described.size.as_ref().is_none_or(|range| range.contains(&self.length)) {
+                self.findings.report(database, &self.about, *signature, None);
+            }
         }
         for mut lane in std::mem::take(&mut self.lanes) {
             let held = if lane.reading == Reading::Plain { &held } else { &held_text };
@@ -409,6 +444,6 @@ mod tests {
     fn an_open_part_is_small() {
         // Two lanes at most times, and all three digests.
         let bytes = size_of::<OpenPart>() + 2 * size_of::<Lane>() + size_of::<Hashing>();
-        assert!(bytes <= 1024, "{bytes} bytes");
+        assert!(bytes <= 1152, "{bytes} bytes");
     }
 }

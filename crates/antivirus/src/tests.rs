@@ -9,7 +9,7 @@ use lockgate_model::{
 use std::sync::Arc;
 
 #[derive(Default)]
-struct Hits(Vec<Hit>);
+pub(crate) struct Hits(pub Vec<Hit>);
 
 impl Sink for Hits {
     fn hit(&mut self, hit: Hit) {
@@ -17,7 +17,7 @@ impl Sink for Hits {
     }
 }
 
-fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) {
+pub(crate) fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) {
     let mut sources = Sources::new();
     for (name, text) in files {
         sources.add(name, text.as_bytes());
@@ -26,7 +26,7 @@ fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) {
     (Arc::new(database), report)
 }
 
-fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
+pub(crate) fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
     let address = ([127, 0, 0, 1], 25).into();
     let flow = Flow {
         security: lockgate_model::Security::Clear,
@@ -47,7 +47,7 @@ fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
     Arc::clone(database).open_flow(&flow).open(&about)
 }
 
-fn part(id: u32, parent: Option<u32>, detected: FileType) -> Part {
+pub(crate) fn part(id: u32, parent: Option<u32>, detected: FileType) -> Part {
     Part {
         id: PartId(id),
         parent: parent.map(PartId),
@@ -78,7 +78,7 @@ fn scan(database: &Arc<crate::Database>, detected: FileType, chunks: &[&[u8]]) -
 }
 
 /// Scans a file at every cut and gives the names found.
-fn names(database: &Arc<crate::Database>, detected: FileType, file: &[u8]) -> Vec<String> {
+pub(crate) fn names(database: &Arc<crate::Database>, detected: FileType, file: &[u8]) -> Vec<String> {
     let whole = scan(database, detected, &[file]);
     let bytes: Vec<&[u8]> = file.chunks(1).collect();
     assert_eq!(scan(database, detected, &bytes), whole, "byte by byte");
@@ -89,7 +89,7 @@ fn names(database: &Arc<crate::Database>, detected: FileType, file: &[u8]) -> Ve
     whole.into_iter().map(|(name, _)| name).collect()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

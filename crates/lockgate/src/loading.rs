@@ -165,6 +165,11 @@ pub fn line_of(config: &Config, group: &str, rule: &str) -> Option<Vec<u8>> {
 
 /// Files of which every line is malformed: most likely they are no databases, or were cut off by a full disk. A line that is
 /// only not understood yet does not count: a newer database must not keep the gateway from serving.
+/// Whether the file as a whole could not be read.
+fn is_container_broken(report: &Report, file: &str) -> bool {
+    report.failures.iter().any(|failure| failure.line == 0 && &*failure.file == file)
+}
+
 fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> {
     let mut failed: HashMap<&str, (usize, &str)> = HashMap::new();
     let is_malformed = |failure: &&Failure| !failure.reason.contains(" yet");
@@ -173,7 +178,9 @@ fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> 
     }
     let mut broken: Vec<_> = failed
         .into_iter()
-        .filter(|(file, (count, _))| lines.get(*file).is_some_and(|lines| *count >= *lines))
+        .filter(|(file, (count, _))| {
+            is_container_broken(report, file) || lines.get(*file).is_some_and(|lines| *count >= *lines)
+        })
         .map(|(file, (count, reason))| {
             format!("{file}: none of its {count} signatures can be used; the first: {reason}")
         })

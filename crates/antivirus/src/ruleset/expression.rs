@@ -1,6 +1,7 @@
-//! Logical expressions: text → a short program for a stack. Rule: groups from the right, without precedence, as ClamAV.
+//! Logical expressions: text → a short program for a stack. Rule: groups as ClamAV, without precedence.
 //!
-//! `0&1|2` is `0&(1|2)`. A comparison behind a subsignature counts its matches; behind a block it counts those of all
+//! `0&1|2` is `0&(1|2)`, but `(0&1|2)` is `((0&1)|2)`: within parentheses ClamAV groups from the left, as `clamscan` shows.
+//! A comparison behind a subsignature counts its matches; behind a block it counts those of all
 //! its subsignatures, if the block holds.
 
 use super::Fault;
@@ -59,6 +60,11 @@ pub(crate) fn just(id: u8) -> Expression {
     Expression { ops: vec![Op::Sub(id)], highest: id }
 }
 
+/// The expression that asks for none of it.
+pub(crate) fn none_of(id: u8) -> Expression {
+    Expression { ops: vec![Op::Counted(id, Comparison::Equal, 0)], highest: id }
+}
+
 pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, ops: Vec::new(), highest: 0 };
     parser.chain()?;
@@ -80,19 +86,24 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// `term (& | |) term …`, joined from the right.
+    /// `term (& | |) term …`, joined from the right; in parentheses from the left.
     fn chain(&mut self) -> Result<(), Fault> {
         let mut joins = Vec::new();
         loop {
             self.term()?;
-            match self.peek() {
-                // A run of the same operator gives the same from the left and needs no stack.
-                Some(b'&') if joins.last() == Some(&Op::All) => self.ops.push(Op::All),
-                Some(b'|') if joins.last() == Some(&Op::Any) => self.ops.push(Op::Any),
-                Some(b'&') => joins.push(Op::All),
-                Some(b'|') => joins.push(Op::Any),
+            // A run of the same operator gives the same from the left and needs no stack.
+            let op = match self.peek() {
+                Some(b'&') => Op::All,
+                Some(b'|') => Op::Any,
                 _ => break,
+            };
+            if let Some(last) = joins.last().copied()
+                && (self.depth > 0 || last == op)
+            {
+                joins.pop();
+                self.ops.push(last);
             }
+            joins.push(op);
             self.at += 1;
         }
         self.ops.extend(joins.into_iter().rev());
@@ -221,13 +232,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_from_the_right() {
+    fn groups_from_the_right_and_in_parentheses_from_the_left() {
         use Op::{All, Any, Compare, Counted, Sub};
-        let cases: [(&str, &[Op]); 10] = [
+        let cases: [(&str, &[Op]); 12] = [
             ("0", &[Sub(0)]),
             ("0&1&2", &[Sub(0), Sub(1), All, Sub(2), All]),
             ("0&1|2", &[Sub(0), Sub(1), Sub(2), Any, All]),
             ("(0&1)|2", &[Sub(0), Sub(1), All, Sub(2), Any]),
+            ("(0&1|2)", &[Sub(0), Sub(1), All, Sub(2), Any]),
+            ("(0|1&2|3)&4", &[Sub(0), Sub(1), Any, Sub(2), All, Sub(3), Any, Sub(4), All]),
             ("0=0&1>2", &[Counted(0, Comparison::Equal, 0), Counted(1, Comparison::More, 2), All]),
             ("(0|1)>5,2", &[Sub(0), Sub(1), Any, Compare(Comparison::More, 2, 5)]),
             ("0>=2", &[Counted(0, Comparison::Equal, 2)]),

@@ -6,6 +6,7 @@ pub(crate) mod hash;
 pub(crate) mod ignore;
 pub(crate) mod lines;
 pub(crate) mod logical;
+pub(crate) mod metadata;
 pub(crate) mod offset;
 pub(crate) mod subsignature;
 pub(crate) mod target;

@@ -88,6 +88,16 @@ impl std::fmt::Debug for Subsignature<'_> {
     }
 }
 
+impl PerlSearch {
+    /// An expression that may match anywhere, and each match of which counts.
+    pub fn anywhere(text: &str, flags: Flags) -> Result<Self, Fault> {
+        let perl = Perl::parse(text, flags)
+            .map_err(|unread| Fault::new(format!("regular expression: {}", unread.what)))?;
+        let (rolls, is_within, is_anchored) = (false, false, false);
+        Ok(Self { offset: Offset::Anywhere, perl, counts: Counts::All, rolls, is_within, is_anchored })
+    }
+}
+
 /// The text of the subsignature with this number; `line_column` is where the text starts in its line.
 pub(crate) fn parse_subsignature(
     text: &str,

@@ -82,7 +82,7 @@ impl Office {
 }
 
 impl Layer {
-    fn is(self, around: &Around) -> bool {
+    pub fn is(self, around: &Around) -> bool {
         match self {
             Self::Any => true,
             Self::Is(file_type) => around.file_type == file_type && around.office.is_none(),

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// The least by which what is held grows.
 const GROWTH_BYTES_MIN: usize = 8 << 10;
+/// How much of what is held is read in a step.
+const PIECE_BYTES: usize = 16 << 10;
 /// The longest first line that is looked at for base64.
 const FIRST_LINE_BYTES_MAX: usize = 1000;
 /// A line of base64 that is shorter than this may as well be a word.
@@ -97,6 +99,8 @@ pub(super) struct Again {
     /// The readings are given: how much of the open one is.
     given: Option<usize>,
     is_over: bool,
+    /// What the last step of a reading cost, in nanoseconds.
+    worked_nanos: u64,
 }
 
 /// How much of the body is held.
@@ -127,7 +131,13 @@ impl Again {
             first_line: FirstLine::Other,
             given: None,
             is_over: false,
+            worked_nanos: 0,
         }
+    }
+
+    /// What the last step cost: bytes of the body were used before, and are read once more.
+    pub(super) fn worked_nanos(&self) -> u64 {
+        if self.is_over { self.worked_nanos } else { 0 }
     }
 
     /// A body begins, which the header gives these other readings.
@@ -254,6 +264,7 @@ impl Again {
         if !self.is_over {
             return None;
         }
+        self.worked_nanos = 0;
         let Some(reading) = self.due.front_mut() else {
             self.is_over = false;
             self.hold = Hold::Nothing;
@@ -271,10 +282,9 @@ impl Again {
             return Some(Event::Open(Box::new(Entry { label, declared, name: self.entry.name.clone() })));
         };
         let rest = &self.body[given..];
-        let (used, made) = match rest.is_empty() {
-            false => reading.transfer.decode(rest, scratch),
-            true => (0, 0),
-        };
+        let near = &rest[..rest.len().min(PIECE_BYTES)];
+        let (used, made) = if near.is_empty() { (0, 0) } else { reading.transfer.decode(near, scratch) };
+        self.worked_nanos = used as u64 * u64::from(reading.transfer.nanos_per_kib()) / 1024;
         self.given = Some(given + used);
         if made > 0 || used > 0 {
             return Some(if made > 0 { Event::Output(made) } else { Event::Working });

@@ -172,6 +172,10 @@ impl Decoder for MimeDecoder {
         // A line that may be a delimiter is compared with each boundary.
         transfer.saturating_add(200 * self.stack.depth() as u32)
     }
+
+    fn worked_nanos(&self) -> u64 {
+        self.again.worked_nanos()
+    }
 }
 
 impl MimeDecoder {

@@ -1,6 +1,6 @@
 //! Messages and texts put together at random. Rule: the same children at every cut, and no panic.
 
-use super::{EmbeddedDecoder, MimeDecoder};
+use super::{EmbeddedDecoder, MboxDecoder, MimeDecoder};
 use crate::decoder::Decoder;
 use crate::trace::trace;
 use lockgate_model::Pool;
@@ -47,6 +47,11 @@ const FRAGMENTS: &[&str] = &[
     "YQ==",
     "=",
     "=3D",
+    "=0a",
+    "=P=K",
+    "QU=B",
+    "A\n",
+    "Content-Transfer-Encoding: base64 quoted-printable\n",
     "=\r\n",
     " ",
     "\t",
@@ -101,6 +106,7 @@ fn random_messages_at_random_cuts() {
         let input: String = (0..count).map(|_| FRAGMENTS[numbers.below(FRAGMENTS.len())]).collect();
         check(&|| Box::new(MimeDecoder::new(&Pool::new(1 << 26))), &mut numbers, &input, seed);
         check(&|| Box::new(EmbeddedDecoder::new()), &mut numbers, &input, seed);
+        check(&|| Box::new(MboxDecoder::new()), &mut numbers, &input, seed);
     }
 }
 

@@ -1,0 +1,180 @@
+//! What only the end of a file decides: expressions, comparisons, macros, rules, digests of parts of a program. Rule: each
+//! case at every cut.
+
+use crate::layout::program_headers;
+use crate::tests::{Hits, compile, hex, names, part, scanner};
+use lockgate_model::{Buffer, FileType, PartId, Pool, Reason, Sink};
+
+#[test]
+fn expressions_follow_their_triggers() {
+    // Subsignatures behind `616161`, the expression, the file, whether it is found.
+    let cases: &[(&str, &str, &[u8], bool)] = &[
+        ("0/b+c/", "1", b"aaa.bbc", true),
+        ("0/b+c/", "1", b"bbc.aaa", true),
+        ("0/b+c/", "1", b"aab.bbc", false),
+        ("0/B+c/i", "0&1", b"aaabbc", true),
+        ("0/(.)x\\1/", "1", b"aaa bxb", true),
+        ("0/(.)x\\1/", "1", b"aaa bxc", false),
+        ("0/b/g", "1=2", b"aaa.b.b", true),
+        ("0/b/", "1=2", b"aaa.b.b", false),
+        ("0/b/g", "1=2", b"aaa.b.b.b", false),
+        ("0>1/b/", "1", b"aaa.aaa.b", true),
+        ("0>1/b/", "1", b"aaa.b", false),
+        ("4:0/b/", "1", b"aaa.b", true),
+        ("3:0/b/", "1", b"aaa.b", false),
+        ("3:0/b/r", "1", b"aaa.b", true),
+        ("3,1:0/b/", "1", b"aaa.b", true),
+        ("2,1:0/b/", "1", b"aaa.b", false),
+        ("2,3:0/b/e", "1", b"aaa.b", true),
+        ("2,2:0/b/e", "1", b"aaa.b", false),
+        ("EOF-2:0/b/", "1", b"aaa.b.", true),
+        ("EOF-2:0/b/", "1", b"aaa.b..", false),
+        ("0/^aaa/", "1", b"aaa", true),
+        ("0/^aaa/", "1", b".aaa", false),
+    ];
+    for (subsignature, expression, file, want) in cases {
+        let line = format!("Test.A;Engine:81-255,Target:0;{expression};616161;{subsignature}");
+        let (database, report) = compile(&[("t.ldb", &line)]);
+        assert_eq!(report.failures, [], "{line}");
+        assert_eq!(names(&database, FileType::Data, file) == ["Test.A"], *want, "{line} {file:?}");
+    }
+}
+
+#[test]
+fn numbers_near_a_match_are_compared() {
+    let cases: &[(&str, &[u8], bool)] = &[
+        ("0(>>4#ib2#=258)", b".aaa.\x01\x02", true),
+        ("0(>>4#il2#=513)", b".aaa.\x01\x02", true),
+        ("0(>>4#il2#>513)", b".aaa.\x01\x02", false),
+        ("0(>>4#il2#>500,<600)", b".aaa.\x01\x02", true),
+        ("0(<<2#ib1#=0x41)", b"..A.aaa", true),
+        ("0(>>4#hb4#=0x1f)", b"..aaa. 1f;", true),
+        ("0(>>4#hbe4#=0x1f)", b"..aaa. 1f;", false),
+        ("0(>>4#db2#=42)", b"..aaa.42", true),
+        ("0(>>4#db2#=42)", b"..aaa.4", false),
+        ("0(>>4#ab4#=31)", b"..aaa.0x1f", true),
+        ("0(>>4#hl4#=0x2010)", b"..aaa.1020", true),
+    ];
+    for (subsignature, file, want) in cases {
+        let line = format!("Test.A;Engine:81-255,Target:0;0&1;616161;{subsignature}");
+        let (database, report) = compile(&[("t.ldb", &line)]);
+        assert_eq!(report.failures, [], "{line}");
+        assert_eq!(names(&database, FileType::Data, file) == ["Test.A"], *want, "{line} {file:?}");
+    }
+}
+
+#[test]
+fn macros_join_signatures() {
+    let group = "D1:0:$12:626262\nD2:0:$12:636363\nD3:0:$30:626264";
+    let files = [("t.ldb", "Test.A;Engine:51-255,Target:0;0&1;616161;${6-7}12$"), ("t.ndb", group)];
+    let (database, report) = compile(&files);
+    assert_eq!(report.failures, []);
+    let cases: [(&[u8], bool); 5] = [
+        (b"aaa...bbb", true),
+        (b"aaa....ccc", true),
+        (b"aaa..bbb", false),
+        (b"aaa...bbd", false),
+        (b"aaa aaa...ccc", true),
+    ];
+    for (file, want) in cases {
+        assert_eq!(names(&database, FileType::Data, file) == ["Test.A"], want, "{file:?}");
+    }
+}
+
+#[test]
+fn rules_without_modules() {
+    let cases: &[(&str, &[u8], bool)] = &[
+        ("$a and $b", b"..abc \x01\x09\x03", true),
+        ("$a and $b", b"..abc", false),
+        ("$r", b"x12y", true),
+        ("#r == 2 and @r[2] == 4", b"x1y.x2y", true),
+        ("#a == 2", b"abcABC", true),
+        ("$a at 2", b"..abc", true),
+        ("$a in (0..1)", b"..abc", false),
+        ("2 of them", b"abc x1y", true),
+        ("any of them and filesize < 5", b"abc x1y", false),
+        ("$a and uint16be(0) == 0x6162", b"abc", true),
+        ("not $r", b"abc", true),
+    ];
+    for (condition, file, want) in cases {
+        let text = format!(
+            "rule A {{ strings: $a = \"abc\" nocase $b = {{ 01 ?? 03 }} $r = /x\\d+y/ condition: {condition} }}"
+        );
+        let (database, report) = compile(&[("t.yar", &text)]);
+        assert_eq!(report.failures, [], "{text}");
+        assert_eq!(names(&database, FileType::Data, file) == ["YARA.A"], *want, "{text} {file:?}");
+    }
+}
+
+#[test]
+fn sections_are_known_by_their_digests() {
+    let mut file = program_headers(0x1010, &[(0x1000, 0x200, 0x400), (0x2000, 0x200, 0x600)]);
+    file.resize(0x800, b'.');
+    let md5 = |bytes: &[u8]| hex(&crate::hashes::md5_of(bytes));
+    let section = md5(&[b'.'; 0x200]);
+    for (line, want) in [
+        (format!("512:{section}:Test.A"), true),
+        (format!("*:{section}:Test.A:73"), true),
+        (format!("511:{section}:Test.A"), false),
+        (format!("512:{}:Test.A", md5(b"")), false),
+    ] {
+        let (database, report) = compile(&[("t.mdb", &line)]);
+        assert_eq!(report.failures, []);
+        assert_eq!(names(&database, FileType::Pe, &file) == ["Test.A"], want, "{line}");
+    }
+}
+
+#[test]
+fn files_are_known_by_what_their_container_says() {
+    let cases = [
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:0:*:*:*", true),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:3:0:1:*:*", true),
+        ("Test.A:*:*:*:*:3-9:*:*:*:*", true),
+        ("Test.A:CL_TYPE_RAR:*:\\.exe$:*:*:0:*:*:*", false),
+        ("Test.A:*:*:\\.com$:*:*:0:*:*:*", false),
+        ("Test.A:*:*:*:*:4-9:*:*:*:*", false),
+        ("Test.A:*:*:*:*:*:*:2:*:*", false),
+    ];
+    for (line, want) in cases {
+        let (database, report) = compile(&[("t.cdb", line)]);
+        assert_eq!(report.failures, []);
+        let (mut scanner, mut hits) = (scanner(&database), Hits::default());
+        scanner.open(&part(0, None, FileType::Zip));
+        let mut inner = part(1, Some(0), FileType::Data);
+        inner.name = Some("a.exe".into());
+        scanner.open(&inner);
+        scanner.push(PartId(1), Buffer::FileData, b"abc", &mut hits);
+        scanner.finish(&mut hits);
+        assert_eq!(hits.0.len(), usize::from(want), "{line}");
+    }
+}
+
+#[derive(Default)]
+struct Told(Hits, Vec<Reason>);
+
+impl Sink for Told {
+    fn hit(&mut self, hit: lockgate_model::Hit) {
+        self.0.hit(hit);
+    }
+
+    fn incomplete(&mut self, _part: PartId, reason: Reason) {
+        self.1.push(reason);
+    }
+}
+
+#[test]
+fn what_is_not_held_is_undecided_only_where_its_trigger_matched() {
+    let (database, _) = compile(&[("t.ldb", "Test.A;Engine:81-255,Target:0;1;616161;0/b+c/")]);
+    for (file, want) in [(&b"aaa bbc"[..], &[Reason::Budget][..]), (b"bbb bbc", &[])] {
+        let pool = Pool::new(1000);
+        let (mut scanner, mut told) = (scanner(&database), Told::default());
+        scanner.draw_from(&pool);
+        scanner.open(&part(0, None, FileType::Data));
+        scanner.push(PartId::ROOT, Buffer::FileData, file, &mut told);
+        scanner.push(PartId::ROOT, Buffer::FileData, &[0; 2000], &mut told);
+        scanner.end(PartId::ROOT, Buffer::FileData, &mut told);
+        scanner.finish(&mut told);
+        assert_eq!((told.0.0.len(), told.1.as_slice()), (0, want));
+        assert_eq!(pool.bytes_taken(), 0);
+    }
+}
