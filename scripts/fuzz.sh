@@ -59,8 +59,8 @@ sources() {
         for file in body fields framing lines machine refusal response; do echo $proto/http/$file.rs; done
         ;;
     matcher) echo crates/matcher/src ;;
-    antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/compiler ;;
-    antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout.rs ;;
+    antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/group.rs $virus/yara/parser.rs $virus/perl/parser.rs ;;
+    antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout/pe.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
     phrases) find $web/phrases -name "*.rs" ! -name tests.rs ;;
     weblists) find $web/ruleset $web/compiler.rs $web/filters.rs $web/moment.rs -name '*.rs' ;;

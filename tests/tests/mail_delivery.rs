@@ -143,6 +143,25 @@ fn bans_reach_into_archives() {
 }
 
 #[test]
+fn bans_hold_for_every_name_that_some_reader_sees() {
+    let gateway = Gateway::with_maildir(AS_IT_IS, "[policy]\nbanned_names = [\"*.scr\"]");
+    let mut client = Client::greeted(gateway.address);
+    for (name, code) in [
+        ("filename=a.txt; filename=a.scr", 550),
+        ("filename*1=scr; filename*0=a.; filename=a.txt", 550),
+        ("filename*=utf-8''a%2Escr; filename=a.txt", 550),
+        ("filename=a.s(.txt)cr", 550),
+        ("filename=a.txt\r\nContent-Type: a/b; name=a.SCR", 550),
+        ("filename=scr.txt", 250),
+    ] {
+        let content = format!("Subject: x\r\nContent-Disposition: attachment; {name}\r\n\r\nx\r\n");
+        let reply = client.mail(ANN, &[BOB], content.as_bytes());
+        assert_eq!(reply.code, code, "{name}: {reply:?}");
+    }
+    assert_eq!(gateway.delivered().len(), 1);
+}
+
+#[test]
 fn a_mail_longer_than_is_offered_is_refused() {
     let gateway = Gateway::with_maildir("message_bytes_max = \"100 KiB\"\nhold_bytes = \"10 KiB\"", "");
     let mut client = Client::greeted(gateway.address);

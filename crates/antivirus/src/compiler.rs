@@ -77,8 +77,9 @@ impl Sources {
         compiler.report.failures = self.broken;
         let (lists, signatures): (Vec<Source>, Vec<Source>) =
             self.files.into_iter().partition(|source| matches!(source.kind, Kind::Ign | Kind::Ign2));
-        for source in lists.iter().chain(&signatures) {
-            compiler.read(source);
+        // What has been read is let go: the text is as large as what is made of it.
+        for source in lists.into_iter().chain(signatures) {
+            compiler.read(&source);
         }
         compiler.finish()
     }

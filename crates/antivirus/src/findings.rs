@@ -307,8 +307,8 @@ impl Findings {
         for late in &logic.late {
             // What even all that is left to look at could not make hold need not be looked at.
             let count = |id| if open >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
-            let is_all = logic.condition.is_none() && program.decide == Decide::AtOnce;
-            if is_all && !database.programs.holds(program, matched | open, &count) {
+            let is_lost = !database.programs.holds(program, matched | open, &count);
+            if logic.condition.is_none() && program.decide == Decide::AtOnce && is_lost {
                 return false;
             }
             open &= !(1 << late.id);

@@ -84,6 +84,8 @@ impl GroupBuilder {
     }
 
     pub fn finish(mut self, vacuous: Vec<u32>) -> Result<Group, String> {
+        // Their texts are needed no longer.
+        let count = std::mem::take(&mut self.known).len() as u32;
         let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
         let in_text = match std::mem::take(&mut self.in_text) {
             (_, originals) if originals.is_empty() => None,
@@ -93,7 +95,6 @@ impl GroupBuilder {
             }
         };
         self.uses.sort_by_key(|(pattern, _)| pattern.0);
-        let count = self.known.len() as u32;
         let first_use = |pattern: u32| self.uses.partition_point(|(of, _)| of.0 < pattern) as u32;
         let first_uses = (0..=count).map(first_use).collect();
         let uses = std::mem::take(&mut self.uses).into_iter().map(|(_, usage)| usage).collect();

@@ -220,8 +220,13 @@ impl<S: Scheme> Unlz<S> {
             .and_then(|()| self.scheme.symbol(&mut self.bits, &mut self.window));
         let made = self.window.made() - before;
         self.worked_nanos += SYMBOL_NANOS + made * BYTE_NANOS;
+        // All is made: the mark may be missing, and what follows may be anything.
+        let was_whole = self.size.is_some_and(|size| before - self.begun_at >= size);
         let is_beyond = self.size.is_some_and(|size| self.window.made() - self.begun_at > size);
         match read {
+            _ if was_whole && made == 0 && (read.is_err() || self.bits.is_overrun()) => {
+                self.outcome = Outcome::Ended;
+            }
             _ if self.bits.is_overrun() => self.outcome = Outcome::Failed(Reason::Truncated),
             Ok(_) if is_beyond && self.scheme.ends_by() == EndsBy::Mark => {
                 self.outcome = Outcome::Failed(Reason::Damaged);

@@ -139,7 +139,8 @@ impl Stream {
                 self.held = data.split_off(at);
                 return at.saturating_sub(before);
             }
-            if !is_within || self.filtered_to == Some(place) && self.pipeline.has_ended() {
+            let has_ended = self.filtered_to == Some(place) && !self.has_failed && self.pipeline.has_ended();
+            if !is_within || has_ended {
                 self.is_ending = true;
                 self.look(&data[..at]);
                 let end = self.content_end(&data, from, at);
@@ -167,7 +168,8 @@ impl Stream {
     fn content_end(&self, data: &[u8], from: usize, at: usize) -> usize {
         let stated =
             self.head.length.and_then(|length| usize::try_from(length.checked_sub(self.position)?).ok());
-        match stated.filter(|end| (from..=at).contains(end)) {
+        // No further back than what is held back for it, so that it is the same at every cut.
+        match stated.filter(|end| (from.max(at.saturating_sub(2))..=at).contains(end)) {
             Some(end) if data[end..at].iter().all(|byte| is_blank(*byte)) => end,
             _ => {
                 let content = &data[from..at];

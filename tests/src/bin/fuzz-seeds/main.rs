@@ -500,6 +500,14 @@ fn patterns(corpus: &Corpus) {
     );
 }
 
+/// Signatures that the end of a file decides, files described by their container, rules.
+const LATE: &str = "A;Engine:81-255,Target:0;0&1;6162;0/(?P<a>x|[^a-c\\\\]\\d)*?(?=y)\\1{2,3}(?i:z)$/smi\nB;Target:0;1;6162;EOF-5,3:0&(0>1)/(?<!a)b++|\\Qx\\E\\x41[[:alpha:]]/gre::i\n\
+        C;Target:0;0&1;6162;0(>>0x4#hle4#>10,<0x20)\nD;Target:0;0&1;6162;0(<<2#ib2#=7)\nE;Target:0;0&1;6162;${6-7}12$\n\
+        F;Target:0,Intermediates:CL_TYPE_MAIL>CL_TYPE_ANY;0;6162\nG;Target:0,Container:CL_TYPE_OOXML_WORD;0;VI:6162\nH;Target:0;1;61;0/(?(1)a|b)(a)(?>b)\\R\\h/xAEU\nI;Target:0,HandlerType:CL_TYPE_PDF;0;61";
+const CDB: &str = "A:CL_TYPE_ZIP:*:\\.exe$:*:10-20:0:1:*:*\nB:*:*:*:*:*:*:*:*:*:1:300\nC:CL_TYPE_MAIL:*:a:9:*:*:2-3:*:*\nD:x:1:(:*:*:1:*:ff:*";
+const YAR: &str = "rule A : t { meta: a = \"b\" strings: $a = \"x\\x41\" nocase wide $b1 = { 01 ?? [2-4] (02|0?) } $c = /a\\/b/is condition: ($a and not $b1 at 5) or #a > 1KB and @a[1] in (0..filesize) or 2 of ($a, $b*) or all of them or uint16be(0) * 2 - 1 == 0x4d5a }\n\
+        import \"pe\"\nrule B { strings: $a = \"ab\" condition: $a in (1..2) and entrypoint % 2 == 0 }\nglobal rule C { condition: true }";
+
 fn signatures(corpus: &Corpus) {
     let ndb = "A:0:*:6162636465\nB:1:EP+10:61626364\nC:1:EP-10:61626364\nD:1:S0+3:61626364\nE:1:SL+3:61626364\nF:1:SE1:61626364\nG:0:EOF-10:61626364\n\
         H:0:10,20:61626364\nI:6:VI:61626364\nJ:4:0:61626364*65666768:51:99\nK:7:*:61626364:10\nL:99:*:6162\nM:0:x:6162\nN:0:*:zz\nO\n\nP:0:*:6162{2-}6364\n#comment\n\
@@ -521,7 +529,9 @@ fn signatures(corpus: &Corpus) {
         ("ign", "a.ign", ign),
         ("ign2", "a.ign2", ign),
         ("mdb", "a.mdb", hdb),
-        ("cdb", "a.cdb", "x"),
+        ("late", "a.ldb", LATE),
+        ("cdb", "a.cdb", CDB),
+        ("yar", "a.yar", YAR),
         ("all", "a.ndb\na.ldb\na.hdb\na.ign2\na.db\na.unknown\nREADME", ndb),
         ("db", "a.db", "A=6162636465\nB=x"),
         ("ndu", "a.ndu", ndb),

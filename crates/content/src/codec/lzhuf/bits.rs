@@ -68,9 +68,9 @@ impl Bits {
         self.at > self.filled * 8
     }
 
-    /// Whether the stream has ended and all of it is used, but for bits of a last byte.
+    /// Whether the stream has ended and all of it is used.
     pub(crate) fn is_used_up(&self) -> bool {
-        self.has_ended && self.at + 8 > self.filled * 8
+        self.has_ended && self.at >= self.filled * 8
     }
 
     /// The next bits, 1 to 32.
@@ -130,9 +130,9 @@ mod tests {
         bits.align();
         assert!(!bits.has(1));
         bits.feed(&[0x80], More::Ended);
-        assert!(bits.has(100) && bits.is_set() && !bits.is_overrun() && bits.is_used_up());
+        assert!(bits.has(100) && bits.is_set() && !bits.is_overrun() && !bits.is_used_up());
         assert_eq!(bits.take(32), 0);
-        assert!(bits.is_overrun());
+        assert!(bits.is_overrun() && bits.is_used_up());
     }
 
     #[test]
