@@ -78,7 +78,6 @@ pub const ALL: &[Wrapping] = &[
     line("zip-deflate64", "7zz a -tzip -mm=Deflate64 a.zip content.txt; mv a.zip packed"),
     line("zip-lzma", "7zz a -tzip -mm=LZMA a.zip content.txt; mv a.zip packed"),
     line("zip-xz", "7zz a -tzip -mm=xz a.zip content.txt; mv a.zip packed"),
-    line("zip-ppmd", "7zz a -tzip -mm=PPMd a.zip content.txt; mv a.zip packed"),
     line(
         "zip-program",
         "zip -q b.zip content.txt; cat /bin/true b.zip > a.zip; zip -q -A a.zip; mv a.zip packed",
