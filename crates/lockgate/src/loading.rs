@@ -246,8 +246,10 @@ mod tests {
         assert!(loaded.errors.iter().any(|e| e.contains("broken.ndb: none of its 2 signatures")));
         assert!(loaded.errors.iter().any(|e| e.contains("missing.ndb: cannot be read")));
         assert_eq!(load(&config(&[]), 1).errors.len(), 1);
-        let newer =
-            scratch.write("newer.ldb", "Newer;Engine:81-255,Target:0;0&1;0:6465616462656566;0/a.*b/\n");
+        let newer = scratch.write(
+            "newer.ldb",
+            "Newer;Engine:150-255,Target:0;0&1;0:6465616462656566;fuzzy_img#af2ad01ed42993c7#0\n",
+        );
         let loaded = load(&config(&[newer]), 1);
         assert_eq!((loaded.errors.len(), loaded.report.signatures_failed()), (0, 1), "{:?}", loaded.report);
     }
