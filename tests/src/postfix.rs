@@ -61,7 +61,9 @@ impl Postfix {
             std::os::unix::fs::chown(directory.join(name), Some(user), Some(group))
                 .expect("tests run as root");
         }
-        let main = MAIN.replace("USER", &user.to_string()).replace("GROUP", &group.to_string())
+        let main = without(MAIN, &services.main)
+            .replace("USER", &user.to_string())
+            .replace("GROUP", &group.to_string())
             + &services.main
             + "\n";
         directory.write("etc/main.cf", main.replace("DIRECTORY", &path));
@@ -156,6 +158,14 @@ pub fn ids_of(user: &str) -> (u32, u32) {
     let number =
         |option| run(Command::new("id").args([option, user])).trim().parse().expect("id prints a number");
     (number("-u"), number("-g"))
+}
+
+/// The lines whose settings are not made again behind them: each process of Postfix warns of those in its log, and where that
+/// is more than the log's socket takes before anybody reads it, all of them wait for each other.
+fn without(main: &str, again: &str) -> String {
+    let key = |line: &str| line.split('=').next().unwrap_or(line).trim().to_owned();
+    let others: Vec<String> = again.lines().map(key).collect();
+    main.lines().filter(|line| !others.contains(&key(line))).map(|line| format!("{line}\n")).collect()
 }
 
 const MAIN: &str = "\
