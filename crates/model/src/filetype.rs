@@ -30,7 +30,7 @@ pub enum Kind {
     Container,
     /// Holds code that runs.
     Program,
-    /// A document, which may hold code or other parts that no decoder looks into yet.
+    /// A document, which may hold code or other parts.
     Document,
     /// A picture, sound or film.
     Media,
