@@ -45,17 +45,17 @@ impl Sources {
     }
 
     /// Adds a file. The ending of its name decides how its bytes are read; of a container, each file in it is added.
-    pub fn add(&mut self, file_name: &str, bytes: &[u8]) {
+    pub fn add(&mut self, file_name: &str, bytes: impl Into<Vec<u8>>) {
         let name: Arc<str> = file_name.into();
         if let Some(kind) = Kind::of_file(file_name) {
-            self.files.push(Source { name, kind, bytes: bytes.to_vec() });
+            self.files.push(Source { name, kind, bytes: bytes.into() });
         } else if is_container(file_name) {
-            match unpack(bytes) {
-                Ok(inner) => inner.iter().for_each(|file| {
+            match unpack(&bytes.into()) {
+                Ok(inner) => inner.into_iter().for_each(|file| {
                     let is_nested = is_container(&file.name);
                     // What begins with a dot or has no ending says something about the container.
                     if !is_nested && file.name.contains('.') {
-                        self.add(&format!("{file_name}/{}", file.name), &file.bytes);
+                        self.add(&format!("{file_name}/{}", file.name), file.bytes);
                     }
                 }),
                 Err(reason) => {

@@ -242,3 +242,5 @@ enum Order {
     LowFirst,
     HighFirst,
 }
+
+lockgate_stored::stored!(struct Needs { places, version });

@@ -90,6 +90,8 @@ fn range(text: &str) -> Result<Option<RangeInclusive<u64>>, std::num::ParseIntEr
     Ok(Some(first.parse()?..=last.parse()?))
 }
 
+lockgate_stored::stored!(struct Described { container, file_name, size, position });
+
 #[cfg(test)]
 mod tests {
     use super::*;
