@@ -400,7 +400,7 @@ impl Compiler {
         let mut groups: [Option<Group>; TARGETS] = Default::default();
         for ((target, builder), vacuous) in self.groups.into_iter().enumerate().zip(vacuous) {
             let Some(builder) = builder else { continue };
-            match builder.finish(vacuous) {
+            match builder.finish(target as u8, vacuous) {
                 Ok(group) => groups[target] = Some(group),
                 Err(reason) => self.report.failures.push(Failure {
                     file: format!("all files, target {target}").into(),

@@ -221,8 +221,8 @@ impl Findings {
     /// A match counts. Says whether another one of the same pattern may count too.
     fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) -> Interest {
         let Candidate { usage, lane, start, .. } = *candidate;
-        // Places in normalised text are none in the file.
-        let offset = (lane.0 < FIRST_NORMALISED_LANE).then_some(start);
+        // Places in a text that was made are none in the file.
+        let offset = (lane.0 < FIRST_TEXT_LANE).then_some(start);
         let logic_index = database.signatures.get(usage.signature as usize).map_or(PLAIN, |s| s.logic);
         if logic_index == PLAIN {
             self.report(database, about, usage.signature, offset);
@@ -396,8 +396,8 @@ fn macro_key(lane: LaneId, group: u8) -> u64 {
     Key::new(lane, PLAIN).subsignature(group)
 }
 
-/// Lanes from this number on read normalised text.
-pub(crate) const FIRST_NORMALISED_LANE: u8 = 2;
+/// Lanes from this number on read texts that are made of the part.
+pub(crate) const FIRST_TEXT_LANE: u8 = 2;
 
 fn condition(database: &Database, usage: Use) -> Option<&Condition> {
     database.conditions.get((usage.condition as usize).checked_sub(1)?)
