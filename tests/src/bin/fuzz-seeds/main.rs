@@ -564,6 +564,13 @@ fn signatures(corpus: &Corpus) {
         b"",
         b"ab ab ab cd",
     ];
+    for (index, text) in texts.iter().enumerate() {
+        // As it is stored, and with one byte that differs.
+        corpus.put("antivirus_stored", &format!("whole{index}"), &[&[0], *text].concat());
+        let place = (index as u16 * 700).to_le_bytes();
+        let changed = [&[1, place[0], place[1], 0, 0x40], *text].concat();
+        corpus.put("antivirus_stored", &format!("changed{index}"), &changed);
+    }
     for kind in 0..60_u8 {
         for (index, text) in texts.iter().enumerate() {
             if kind < 12 || index == PROGRAM || index % 4 == usize::from(kind) % 4 {
