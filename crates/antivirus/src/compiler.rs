@@ -1,6 +1,6 @@
 //! Database files → [`Database`]. Rule: a signature goes in whole or not at all, and what does not is reported.
 
-use crate::container::{is_container, unpack};
+use crate::container::{proof_of, unpack};
 use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
 use crate::group::{GroupBuilder, Prepared, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
@@ -49,10 +49,10 @@ impl Sources {
         let name: Arc<str> = file_name.into();
         if let Some(kind) = Kind::of_file(file_name) {
             self.files.push(Source { name, kind, bytes: bytes.to_vec() });
-        } else if is_container(file_name) {
-            match unpack(bytes) {
+        } else if let Some(proof) = proof_of(file_name) {
+            match unpack(bytes, proof, &crate::signed::CLAMAV) {
                 Ok(inner) => inner.iter().for_each(|file| {
-                    let is_nested = is_container(&file.name);
+                    let is_nested = proof_of(&file.name).is_some();
                     // What begins with a dot or has no ending says something about the container.
                     if !is_nested && file.name.contains('.') {
                         self.add(&format!("{file_name}/{}", file.name), &file.bytes);

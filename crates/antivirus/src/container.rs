@@ -1,11 +1,14 @@
-//! `.cvd` and `.cld`: databases in one file. Rule: its parts are files like others; the digital signature is not checked,
-//! the checksum is.
+//! `.cvd`, `.cld` and `.cud`: databases in one file. Rule: its parts are files like others; what says that ClamAV made it
+//! must prove it.
 //!
 //! A header of 512 bytes (`ClamAV-VDB:` and fields parted by colons; the sixth is the MD5 of all that follows, the seventh
-//! the signature), then a tar, in a `.cvd` gzipped.
+//! the signature of that), then a tar, which may be gzipped. As for ClamAV, a `.cvd` must have both, checksum and signature;
+//! a `.cld`, which `freshclam` makes here of a `.cvd` and its changes, has neither, and a `.cud` is unsigned: where it has
+//! a checksum, that must be right.
 
 use crate::hashes::md5_of;
 use crate::ruleset::hash::from_hex;
+use crate::signed::Key;
 use lockgate_content::{Event, Means, More, SCRATCH_BYTES_MIN, open};
 use lockgate_model::{FileType, Pool};
 
@@ -24,29 +27,51 @@ pub(crate) struct Inner {
     pub bytes: Vec<u8>,
 }
 
-/// Whether a file of that name is such a container.
-pub(crate) fn is_container(file_name: &str) -> bool {
-    let ending = file_name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ["cvd", "cld", "cud"].iter().any(|known| known.eq_ignore_ascii_case(ending))
+/// What proves that a container is what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// `.cvd`.
+    Signature,
+    /// `.cld` and `.cud`.
+    Nothing,
 }
 
-/// The files in a container.
+/// Whether a file of that name is such a container, and what must prove it.
+pub(crate) fn proof_of(file_name: &str) -> Option<Proof> {
+    let ending = file_name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    match ending.as_str() {
+        "cvd" => Some(Proof::Signature),
+        "cld" | "cud" => Some(Proof::Nothing),
+        _ => None,
+    }
+}
+
+/// The files in a container; where it must be signed, by this key.
 ///
 /// # Errors
 ///
 /// What is wrong with it.
-pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<Inner>, &'static str> {
+pub(crate) fn unpack(bytes: &[u8], proof: Proof, key: &Key) -> Result<Vec<Inner>, &'static str> {
     let (header, rest) = bytes.split_at_checked(HEADER_BYTES).ok_or("it is shorter than its header")?;
     if !header.starts_with(b"ClamAV-VDB:") {
         return Err("its header does not begin with ClamAV-VDB");
     }
-    let md5 = header.split(|byte| *byte == b':').nth(5).and_then(|field| str::from_utf8(field).ok());
-    // A .cld is made here from a .cvd and its changes, and has no checksum.
-    let is_gzip = rest.starts_with(&[0x1f, 0x8b]);
-    if is_gzip && md5.and_then(from_hex) != Some(md5_of(rest)) {
-        return Err("its checksum is not that of its header");
+    let field = |at: usize| {
+        let field = header.split(|byte| *byte == b':').nth(at).and_then(|field| str::from_utf8(field).ok());
+        field.unwrap_or_default()
+    };
+    let md5 = md5_of(rest);
+    match (from_hex(field(5)), proof) {
+        (Some(listed), _) if listed != md5 => {
+            return Err("its checksum is not that of its header: it is damaged or was changed");
+        }
+        (None, Proof::Signature) => return Err("its header has no checksum"),
+        (Some(_), Proof::Signature) if !key.has_signed(&md5, field(6)) => {
+            return Err("its digital signature is not ClamAV's; one that you made yourself ends in .cud");
+        }
+        _ => {}
     }
-    let tar = if is_gzip {
+    let tar = if rest.starts_with(&[0x1f, 0x8b]) {
         decoded(FileType::Gzip, rest)?.pop().ok_or("it is empty")?.bytes
     } else {
         rest.to_vec()
@@ -87,5 +112,121 @@ fn decoded(file_type: FileType, bytes: &[u8]) -> Result<Vec<Inner>, &'static str
         if let Some(file) = files.last_mut() {
             file.bytes.extend_from_slice(piece);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signed::testing;
+
+    fn tar(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut tar = Vec::new();
+        for (name, text) in files {
+            let mut header = vec![0; 512];
+            let mut put =
+                |at: usize, value: &str| header[at..at + value.len()].copy_from_slice(value.as_bytes());
+            put(0, name);
+            put(100, "0000644\0");
+            put(124, &format!("{:011o}\0", text.len()));
+            put(148, "        ");
+            put(156, "0");
+            put(257, "ustar\x0000");
+            let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+            header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+            tar.extend(header);
+            tar.extend(text.as_bytes());
+            tar.resize(tar.len().next_multiple_of(512), 0);
+        }
+        tar.resize(tar.len() + 1024, 0);
+        tar
+    }
+
+    /// Stored, not compressed (RFC 1951, RFC 1952).
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let length = bytes.len() as u16;
+        let crc = !bytes.iter().fold(!0_u32, |crc, byte| {
+            let shift = |crc: u32, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
+            (0..8).fold(crc ^ u32::from(*byte), shift)
+        });
+        let head =
+            [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1][..], &length.to_le_bytes(), &(!length).to_le_bytes()];
+        [&head.concat()[..], bytes, &crc.to_le_bytes(), &u32::from(length).to_le_bytes()].concat()
+    }
+
+    fn container(rest: &[u8], md5: &str, signature: &str) -> Vec<u8> {
+        let mut header =
+            format!("ClamAV-VDB:21 Nov 2026 18-00 +0000:7:2:90:{md5}:{signature}:tester:1795284000")
+                .into_bytes();
+        header.resize(HEADER_BYTES, b' ');
+        [&header, rest].concat()
+    }
+
+    fn md5_text(bytes: &[u8]) -> String {
+        md5_of(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn signed(rest: &[u8]) -> Vec<u8> {
+        container(rest, &md5_text(rest), &testing::sign(&md5_of(rest)))
+    }
+
+    const FILES: [(&str, &str); 3] =
+        [("COPYING", "free"), ("test.ndb", "Test.A:0:*:616263646566\n"), ("test.hdb", "# none\n")];
+
+    fn refused(bytes: &[u8], proof: Proof) -> &'static str {
+        unpack(bytes, proof, &testing::key()).err().unwrap_or("nothing")
+    }
+
+    #[test]
+    fn a_signed_container_gives_its_files() {
+        let rest = gzip(&tar(&FILES));
+        let inner = |name: &str, text: &str| Inner { name: name.into(), bytes: text.into() };
+        let files = FILES.map(|(name, text)| inner(name, text));
+        assert_eq!(unpack(&signed(&rest), Proof::Signature, &testing::key()).as_deref(), Ok(&files[..]));
+        // Made here of one and its changes: neither compressed nor signed.
+        let local = container(&tar(&FILES), "X", "X");
+        assert_eq!(unpack(&local, Proof::Nothing, &testing::key()).as_deref(), Ok(&files[..]));
+    }
+
+    #[test]
+    fn what_is_not_as_it_was_signed_is_refused() {
+        let rest = gzip(&tar(&FILES));
+        let good = signed(&rest);
+        let is_wrong = "its digital signature is not ClamAV's; one that you made yourself ends in .cud";
+        let is_damaged = "its checksum is not that of its header: it is damaged or was changed";
+        assert_eq!(unpack(&good, Proof::Signature, &crate::signed::CLAMAV), Err(is_wrong));
+        assert_eq!(refused(&container(&rest, &md5_text(&rest), "X"), Proof::Signature), is_wrong);
+        assert_eq!(refused(&container(&rest, &md5_text(b"else"), "X"), Proof::Nothing), is_damaged);
+        assert_eq!(refused(&container(&rest, "X", "X"), Proof::Signature), "its header has no checksum");
+        assert_eq!(refused(&container(b"", "X", "X"), Proof::Nothing), "it is damaged");
+        assert_eq!(refused(&container(&rest[..rest.len() / 2], "X", "X"), Proof::Nothing), "it is damaged");
+        assert_eq!(refused(b"", Proof::Signature), "it is shorter than its header");
+        for cut in [0, 1, 100, 511] {
+            assert_eq!(refused(&good[..cut], Proof::Signature), "it is shorter than its header");
+        }
+        for cut in (512..good.len()).step_by(7) {
+            assert_eq!(refused(&good[..cut], Proof::Signature), is_damaged, "cut at {cut}");
+        }
+        for at in (0..good.len()).step_by(5) {
+            let mut bent = good.clone();
+            bent[at] ^= 1;
+            let reason = refused(&bent, Proof::Signature);
+            // What stands in the other fields proves nothing, and what ends them says nothing.
+            let is_covered = at < 11 || at >= HEADER_BYTES;
+            assert!(!is_covered || reason != "nothing", "byte {at}");
+        }
+    }
+    #[test]
+    fn what_is_loaded_of_a_container_and_what_is_said_of_a_bad_one() {
+        let rest = gzip(&tar(&FILES));
+        let mut sources = crate::Sources::new();
+        sources.add("dir/own.cud", &container(&rest, &md5_text(&rest), "X"));
+        sources.add("dir/own.cvd", &container(&rest, &md5_text(&rest), "X"));
+        let (database, report) = sources.compile();
+        assert_eq!(database.signatures(), 1);
+        assert_eq!(database.hit(0, lockgate_model::PartId::ROOT, None).rule.as_ref(), "test.ndb:1");
+        let said: Vec<(&str, u32)> = report.failures.iter().map(|f| (f.file.as_ref(), f.line)).collect();
+        assert_eq!(said, [("dir/own.cvd", 0)]);
+        assert!(report.failures[0].reason.contains("digital signature"), "{:?}", report.failures);
     }
 }
