@@ -13,6 +13,7 @@ use lockgate_content::{Event, Means, More, SCRATCH_BYTES_MIN, open};
 use lockgate_model::{FileType, Pool};
 
 const HEADER_BYTES: usize = 512;
+const BLOCK_BYTES: usize = 512;
 /// The most that the files in one container may come to.
 const FILES_BYTES_MAX: usize = 2 << 30;
 /// How many files it may have.
@@ -71,21 +72,49 @@ pub(crate) fn unpack(bytes: &[u8], proof: Proof, key: &Key) -> Result<Vec<Inner>
         }
         _ => {}
     }
-    let tar = if rest.starts_with(&[0x1f, 0x8b]) {
-        decoded(FileType::Gzip, rest)?.pop().ok_or("it is empty")?.bytes
-    } else {
-        rest.to_vec()
-    };
-    decoded(FileType::Tar, &tar)
+    if rest.starts_with(&[0x1f, 0x8b]) { files(&inflated(rest)?) } else { files(rest) }
 }
 
-/// The children of a part of this type.
-fn decoded(file_type: FileType, bytes: &[u8]) -> Result<Vec<Inner>, &'static str> {
+/// The files of a tar. Its headers have a name, a length and nothing that can be relied on besides: `sigtool` does not sum
+/// them up, so that no program for archives takes them.
+fn files(mut tar: &[u8]) -> Result<Vec<Inner>, &'static str> {
+    let mut files = Vec::new();
+    while let Some((header, behind)) = tar.split_at_checked(BLOCK_BYTES) {
+        let text = |from: usize, to: usize| {
+            let field = header.get(from..to).unwrap_or_default();
+            String::from_utf8_lossy(field.split(|byte| *byte == 0).next().unwrap_or_default())
+        };
+        let name = text(0, 100);
+        if name.is_empty() {
+            return if files.is_empty() { Err("it is empty") } else { Ok(files) };
+        }
+        let size = usize::from_str_radix(text(124, 136).trim(), 8).map_err(|_| "it is damaged")?;
+        if name.contains('/') || !matches!(header.get(156), Some(0 | b'0')) {
+            return Err("it has something else than files in it");
+        }
+        if files.len() >= FILES_MAX {
+            return Err("it has too many files");
+        }
+        let blocks = size.checked_next_multiple_of(BLOCK_BYTES);
+        let (bytes, next) =
+            blocks.and_then(|blocks| behind.split_at_checked(blocks)).ok_or("it is cut off")?;
+        let bytes = bytes.get(..size).unwrap_or_default().to_vec();
+        files.push(Inner { name: name.into_owned(), bytes });
+        tar = next;
+    }
+    match files.is_empty() {
+        true => Err("it is empty"),
+        false if tar.is_empty() => Ok(files),
+        false => Err("it is cut off"),
+    }
+}
+
+/// What is in a gzip file.
+fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     let means = Means { pool: Pool::new(DECODERS_BYTES_MAX) };
-    let Ok(Some(mut decoder)) = open(file_type, &means) else { return Err("it cannot be unpacked") };
+    let Ok(Some(mut decoder)) = open(FileType::Gzip, &means) else { return Err("it cannot be unpacked") };
     let mut scratch = vec![0; SCRATCH_BYTES_MIN * 16];
-    let mut files: Vec<Inner> = Vec::new();
-    let (mut rest, mut total) = (bytes, 0_usize);
+    let (mut rest, mut inflated) = (bytes, Vec::new());
     loop {
         let step = decoder.step(rest, More::Ended, &mut scratch);
         let (used, left) = rest.split_at_checked(step.consumed).unwrap_or((rest, &[]));
@@ -93,25 +122,14 @@ fn decoded(file_type: FileType, bytes: &[u8]) -> Result<Vec<Inner>, &'static str
         let piece = match step.event {
             Event::Input(range) => used.get(range).unwrap_or_default(),
             Event::Output(length) => scratch.get(..length).unwrap_or_default(),
-            Event::Open(entry) => {
-                if files.len() >= FILES_MAX {
-                    return Err("it has too many files");
-                }
-                let name = entry.name.unwrap_or(entry.label);
-                files.push(Inner { name, bytes: Vec::new() });
-                continue;
-            }
             Event::Broken(_) | Event::Incomplete(_) => return Err("it is damaged"),
-            Event::End => return Ok(files),
+            Event::End => return Ok(inflated),
             _ => continue,
         };
-        total += piece.len();
-        if total > FILES_BYTES_MAX {
+        if inflated.len() + piece.len() > FILES_BYTES_MAX {
             return Err("it is too large");
         }
-        if let Some(file) = files.last_mut() {
-            file.bytes.extend_from_slice(piece);
-        }
+        inflated.extend_from_slice(piece);
     }
 }
 
@@ -120,6 +138,7 @@ mod tests {
     use super::*;
     use crate::signed::testing;
 
+    /// As `sigtool` writes one: without sums.
     fn tar(files: &[(&str, &str)]) -> Vec<u8> {
         let mut tar = Vec::new();
         for (name, text) in files {
@@ -127,13 +146,8 @@ mod tests {
             let mut put =
                 |at: usize, value: &str| header[at..at + value.len()].copy_from_slice(value.as_bytes());
             put(0, name);
-            put(100, "0000644\0");
             put(124, &format!("{:011o}\0", text.len()));
-            put(148, "        ");
             put(156, "0");
-            put(257, "ustar\x0000");
-            let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-            header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
             tar.extend(header);
             tar.extend(text.as_bytes());
             tar.resize(tar.len().next_multiple_of(512), 0);
@@ -198,7 +212,12 @@ mod tests {
         assert_eq!(refused(&container(&rest, &md5_text(&rest), "X"), Proof::Signature), is_wrong);
         assert_eq!(refused(&container(&rest, &md5_text(b"else"), "X"), Proof::Nothing), is_damaged);
         assert_eq!(refused(&container(&rest, "X", "X"), Proof::Signature), "its header has no checksum");
-        assert_eq!(refused(&container(b"", "X", "X"), Proof::Nothing), "it is damaged");
+        assert_eq!(refused(&container(b"", "X", "X"), Proof::Nothing), "it is empty");
+        assert_eq!(refused(&container(&[0; 1024], "X", "X"), Proof::Nothing), "it is empty");
+        assert_eq!(refused(&container(&tar(&FILES)[..600], "X", "X"), Proof::Nothing), "it is cut off");
+        let outside = tar(&[("../own.ndb", "x")]);
+        let is_other = "it has something else than files in it";
+        assert_eq!(refused(&container(&outside, "X", "X"), Proof::Nothing), is_other);
         assert_eq!(refused(&container(&rest[..rest.len() / 2], "X", "X"), Proof::Nothing), "it is damaged");
         assert_eq!(refused(b"", Proof::Signature), "it is shorter than its header");
         for cut in [0, 1, 100, 511] {
