@@ -191,6 +191,7 @@ impl Compiler {
             late: late.into(),
             places,
             condition: Some(Box::new(rule.condition)),
+            handler: None,
         });
         self.vacuous.push((0, signature));
         let group = self.groups[0].get_or_insert_default();
@@ -329,9 +330,11 @@ impl Compiler {
         let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some();
         let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
         let places = late.iter().fold(0, |places, late| places | late.places());
-        let (needs_whole, late) = (!late.is_empty(), late.into());
+        let handler = about.handler;
+        let (needs_whole, late) = (!late.is_empty() || handler.is_some(), late.into());
         let container = about.container.map(Box::new);
-        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition: None });
+        let condition = None;
+        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition, handler });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {

@@ -350,6 +350,7 @@ impl OpenPart {
             };
             lane.finish(database, &self.about, &mut self.findings, whole);
         }
+        self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
             let digests = hashing.finish();
             database.listed.find(&digests, self.length, &mut |signature| {
@@ -363,6 +364,30 @@ impl OpenPart {
         if self.standing == Standing::Allowed {
             self.waiting.clear();
             self.findings.out.clear();
+        }
+    }
+
+    /// Has the signatures of other types look at the whole part, where one for its own said so.
+    fn read_as_others(&mut self, database: &Database, whole: Option<Whole<'_>>) {
+        let (types, seen) = (std::mem::take(&mut self.findings.read_as), targets_of(self.detected));
+        let mut groups: Vec<u8> = types
+            .iter()
+            .flat_map(|file_type| targets_of(*file_type))
+            .filter(|target| target.1 == Reading::Plain && !seen.contains(target))
+            .map(|(group, _)| *group)
+            .collect();
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups {
+            let Some(mut lane) = Lane::new(database, group, Reading::Plain) else { continue };
+            match whole {
+                Some(Whole::Bytes(bytes)) => {
+                    lane.read(database, &self.about, &mut self.findings, bytes);
+                    lane.finish(database, &self.about, &mut self.findings, Whole::Bytes(bytes));
+                }
+                Some(Whole::NotHeld(reason)) => drop(self.findings.undecided.get_or_insert(reason)),
+                None => {}
+            }
         }
     }
 
