@@ -18,6 +18,7 @@ use crate::ruleset::target::{Ranges, TARGETS};
 use crate::ruleset::{Fault, Line, expression, hash, ignore};
 use crate::yara::{self, StringKind};
 use lockgate_matcher::PatternId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,17 +46,17 @@ impl Sources {
     }
 
     /// Adds a file. The ending of its name decides how its bytes are read; of a container, each file in it is added.
-    pub fn add(&mut self, file_name: &str, bytes: &[u8]) {
+    pub fn add<'b>(&mut self, file_name: &str, bytes: impl Into<Cow<'b, [u8]>>) {
         let name: Arc<str> = file_name.into();
         if let Some(kind) = Kind::of_file(file_name) {
-            self.files.push(Source { name, kind, bytes: bytes.to_vec() });
+            self.files.push(Source { name, kind, bytes: bytes.into().into_owned() });
         } else if let Some(proof) = proof_of(file_name) {
-            match unpack(bytes, proof, &crate::signed::CLAMAV) {
-                Ok(inner) => inner.iter().for_each(|file| {
+            match unpack(&bytes.into(), proof, &crate::signed::CLAMAV) {
+                Ok(inner) => inner.into_iter().for_each(|file| {
                     let is_nested = proof_of(&file.name).is_some();
                     // What begins with a dot or has no ending says something about the container.
                     if !is_nested && file.name.contains('.') {
-                        self.add(&format!("{file_name}/{}", file.name), &file.bytes);
+                        self.add(&format!("{file_name}/{}", file.name), file.bytes);
                     }
                 }),
                 Err(reason) => {

@@ -22,8 +22,21 @@ pub(crate) fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) 
     for (name, text) in files {
         sources.add(name, text.as_bytes());
     }
-    let (database, report) = sources.compile();
+    let (database, report) = as_loaded(sources.compile());
     (Arc::new(database), report)
+}
+
+/// What is compiled, as it is when it comes from where it was stored: nothing may be lost on the way.
+fn as_loaded((database, report): (crate::Database, Report)) -> (crate::Database, Report) {
+    let mut bytes = Vec::new();
+    database.store(&report, &mut bytes).unwrap();
+    let (loaded, loaded_report) =
+        crate::Database::load(&mut bytes.as_slice(), bytes.len() as u64).expect("what was stored loads");
+    assert_eq!((&loaded_report, loaded.strategies()), (&report, database.strategies()));
+    let mut again = Vec::new();
+    loaded.store(&report, &mut again).unwrap();
+    assert!(bytes == again, "what was loaded is stored as it was");
+    (loaded, loaded_report)
 }
 
 pub(crate) fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
@@ -254,8 +267,8 @@ fn any_bytes_are_a_database() {
             }
         }
         let mut sources = Sources::new();
-        sources.add(name, &bytes);
-        let (database, report) = sources.compile();
+        sources.add(name, bytes.as_slice());
+        let (database, report) = as_loaded(sources.compile());
         let empty = bytes.is_empty() || bytes.starts_with(b"#");
         let lines: u64 = report
             .counts

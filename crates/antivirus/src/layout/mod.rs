@@ -243,3 +243,5 @@ enum Order {
     LowFirst,
     HighFirst,
 }
+
+lockgate_stored::stored!(struct Needs { places, version });

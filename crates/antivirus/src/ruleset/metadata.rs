@@ -115,6 +115,11 @@ fn range(text: &str) -> Result<Option<RangeInclusive<u64>>, std::num::ParseIntEr
     Ok(Some(first.parse()?..=last.parse()?))
 }
 
+lockgate_stored::stored!(
+    struct Described { container, file_name, size, position, container_size, encrypted, checksum }
+);
+lockgate_stored::stored!(enum Encrypted { 0 => Yes, 1 => No });
+
 #[cfg(test)]
 mod tests {
     use super::*;

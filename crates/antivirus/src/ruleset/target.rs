@@ -235,6 +235,11 @@ pub(crate) fn parse_layer(text: &str) -> Result<Layer, Fault> {
     Ok(Layer::Is(file_type))
 }
 
+lockgate_stored::stored!(struct Ranges { size, entry, sections });
+lockgate_stored::stored!(enum Container { 0 => Nothing, 1 => In(layers) });
+lockgate_stored::stored!(enum Layer { 0 => Any, 1 => Is(file_type), 2 => Office(office) });
+lockgate_stored::stored!(enum Office { 0 => Word, 1 => Sheet, 2 => Slides });
+
 #[cfg(test)]
 mod tests {
     use super::*;
