@@ -231,7 +231,7 @@ mod tests {
             bent[at] ^= 1;
             let reason = refused(&bent, Proof::Signature);
             // What stands in the other fields proves nothing, and what ends them says nothing.
-            let is_covered = at < 11 || at >= HEADER_BYTES;
+            let is_covered = !(11..HEADER_BYTES).contains(&at);
             assert!(!is_covered || reason != "nothing", "byte {at}");
         }
     }
@@ -239,8 +239,8 @@ mod tests {
     fn what_is_loaded_of_a_container_and_what_is_said_of_a_bad_one() {
         let rest = gzip(&tar(&FILES));
         let mut sources = crate::Sources::new();
-        sources.add("dir/own.cud", &container(&rest, &md5_text(&rest), "X"));
-        sources.add("dir/own.cvd", &container(&rest, &md5_text(&rest), "X"));
+        sources.add("dir/own.cud", container(&rest, &md5_text(&rest), "X"));
+        sources.add("dir/own.cvd", container(&rest, &md5_text(&rest), "X"));
         let (database, report) = sources.compile();
         assert_eq!(database.signatures(), 1);
         assert_eq!(database.hit(0, lockgate_model::PartId::ROOT, None).rule.as_ref(), "test.ndb:1");
