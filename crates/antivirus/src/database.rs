@@ -5,6 +5,7 @@ use crate::hashes::{HashList, Wanted};
 use crate::late::Late;
 use crate::layout::Needs;
 use crate::logical::Programs;
+use crate::ruleset::expression::SUBSIGNATURES_MAX;
 use crate::ruleset::logical::MACRO_GROUPS;
 use crate::ruleset::metadata::Described;
 use crate::ruleset::offset::Offset;
@@ -67,6 +68,8 @@ pub(crate) struct Logic {
     pub places: u64,
     /// What a YARA rule asks, in place of the program.
     pub condition: Option<Box<crate::yara::Condition>>,
+    /// The type that a file is then read as, in place of being found.
+    pub handler: Option<FileType>,
 }
 
 /// What a match must meet besides what the matcher looks at.
@@ -176,6 +179,12 @@ impl Database {
         self.names.get(at..at + usize::from(signature.name_bytes)).unwrap_or_default()
     }
 
+    /// The type that files with this signature are read as, if that is what it is for.
+    pub(crate) fn handler(&self, signature: u32) -> Option<FileType> {
+        let logic = self.signatures.get(signature as usize)?.logic;
+        self.logics.get(logic as usize)?.handler
+    }
+
     pub(crate) fn class(&self, signature: u32) -> Class {
         if self.name(signature).starts_with("PUA.") { Class::Pua } else { Class::Virus }
     }
@@ -281,5 +290,24 @@ pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
         T::Swf => &[(11, Plain)],
         T::JavaClass => &[(12, Plain)],
         _ => &[],
+    }
+}
+
+lockgate_stored::stored!(struct Signature { name_at, name_bytes, file, line, logic });
+lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, handler });
+lockgate_stored::stored!(struct Condition { offset, end_slack });
+lockgate_stored::stored!(struct InText { patterns, originals });
+lockgate_stored::stored!(struct Use { signature, condition, subsignature, lead_bytes });
+lockgate_stored::stored!(
+    struct Group { patterns, in_text, first_uses, uses, told, vacuous, needs, needs_whole, is_of_pages },
+    sound
+);
+
+impl Group {
+    /// Whether each pattern's uses are there, and subsignatures have numbers that they can have.
+    fn is_sound(&self) -> bool {
+        self.first_uses.is_sorted()
+            && self.first_uses.last().is_none_or(|last| *last as usize <= self.uses.len())
+            && self.uses.iter().all(|usage| usize::from(usage.subsignature) < SUBSIGNATURES_MAX)
     }
 }

@@ -184,3 +184,5 @@ fn is_one_place(offset: Offset) -> bool {
         _ => false,
     }
 }
+
+lockgate_stored::stored!(struct Told { offset, lead_bytes });

@@ -34,13 +34,17 @@ mod report;
 mod ruleset;
 mod scanner;
 mod sections;
+mod signed;
+mod stored;
 mod text;
 mod texts;
 mod yara;
 
 pub use compiler::Sources;
 pub use database::Database;
+pub use lockgate_stored::Unfit;
 pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile, is_database};
+pub use stored::BUILD;
 
 #[cfg(test)]
 mod late_tests;

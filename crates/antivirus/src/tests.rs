@@ -22,8 +22,21 @@ pub(crate) fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) 
     for (name, text) in files {
         sources.add(name, text.as_bytes());
     }
-    let (database, report) = sources.compile();
+    let (database, report) = as_loaded(sources.compile());
     (Arc::new(database), report)
+}
+
+/// What is compiled, as it is when it comes from where it was stored: nothing may be lost on the way.
+fn as_loaded((database, report): (crate::Database, Report)) -> (crate::Database, Report) {
+    let mut bytes = Vec::new();
+    database.store(&report, &mut bytes).unwrap();
+    let (loaded, loaded_report) =
+        crate::Database::load(&mut bytes.as_slice(), bytes.len() as u64).expect("what was stored loads");
+    assert_eq!((&loaded_report, loaded.strategies()), (&report, database.strategies()));
+    let mut again = Vec::new();
+    loaded.store(&report, &mut again).unwrap();
+    assert!(bytes == again, "what was loaded is stored as it was");
+    (loaded, loaded_report)
 }
 
 pub(crate) fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
@@ -254,8 +267,8 @@ fn any_bytes_are_a_database() {
             }
         }
         let mut sources = Sources::new();
-        sources.add(name, &bytes);
-        let (database, report) = sources.compile();
+        sources.add(name, bytes.as_slice());
+        let (database, report) = as_loaded(sources.compile());
         let empty = bytes.is_empty() || bytes.starts_with(b"#");
         let lines: u64 = report
             .counts
@@ -492,4 +505,27 @@ fn bad_lines_are_reported_and_spoil_nothing() {
     let found = names(&Arc::new(database), FileType::Data, b"abcdefghijkl");
     assert_eq!(found, ["Good.A", "Good.B", "Good.D", "Na\u{fffd}ve"]);
     assert!(report.failures[2].to_string().starts_with("a.ndb:3:15: "));
+}
+
+#[test]
+fn a_handler_has_a_file_read_as_another_type_and_finds_nothing_itself() {
+    let files = [
+        ("t.ldb", "Handler.A;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0&1;616263646566;676869\n"),
+        ("t.ndb", "Pdf.A:10:*:6b6c6d6e6f\nPdf.B:10:EOF-2:7879\nOther.A:9:*:6b6c6d6e6f\n"),
+    ];
+    let (database, report) = compile(&files);
+    assert_eq!(report.failures, []);
+    let cases: [(FileType, &[u8], &[&str]); 5] = [
+        (FileType::Data, b"klmno abcdef ghi klmno xy", &["Pdf.A", "Pdf.B"]),
+        (FileType::Text, b"klmno abcdef ghi", &["Pdf.A"]),
+        (FileType::Pdf, b"klmno abcdef ghi", &["Pdf.A"]),
+        (FileType::Data, b"klmno abcdef", &[]),
+        (FileType::Data, b"abcdef ghi", &[]),
+    ];
+    for (detected, file, want) in cases {
+        assert_eq!(names(&database, detected, file), want, "{:?}", String::from_utf8_lossy(file));
+    }
+    let (_, report) =
+        compile(&[("t.ldb", "Handler.A;Engine:51-255,HandlerType:CL_TYPE_ANY,Target:0;0;616263\n")]);
+    assert_eq!(report.failures.len(), 1);
 }

@@ -3,6 +3,8 @@
 //! The table is a Bloom filter whose three bits for a block stand in one 32-bit word: a look is one read. Hits are
 //! written to a list without a branch, so that the processor runs ahead over many looks at once.
 
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
+
 /// How many looks are taken before the hits are gone through.
 pub const LOOKS_MAX: usize = 512;
 /// Room that vector code may write beyond the hits it counts.
@@ -244,6 +246,40 @@ mod avx512 {
             done += 16;
         }
         (done, count)
+    }
+}
+
+lockgate_stored::stored!(struct Lens { stride, block, fold });
+
+impl Table {
+    /// Whether it is looked into through this lens.
+    pub fn is_for(&self, lens: Lens) -> bool {
+        self.lens == lens
+    }
+}
+
+impl Stored for Table {
+    const BYTES_MIN: usize = Lens::BYTES_MIN + 8;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        // The shift follows from the words, and the speed from the machine.
+        let Self { lens, words, shift: _, seed, speed: _ } = self;
+        lens.store(to);
+        seed.store(to);
+        words.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        let (lens, seed) = (Lens::load(from)?, u32::load(from)?);
+        let words: Box<[u32]> = Stored::load(from)?;
+        // The loop reads the words that these numbers lead to without looking at the table's length.
+        let is_size = words.len().is_power_of_two() && (WORDS_MIN..=WORDS_MAX).contains(&words.len());
+        let is_lens = (1..=Lens::STRIDE_MAX).contains(&lens.stride) && (1..=4).contains(&lens.block);
+        if !is_size || !is_lens {
+            return Err(Unfit("a table of a size that there is none of"));
+        }
+        let shift = 32 - words.len().trailing_zeros();
+        Ok(Self { lens, words, shift, seed, speed: Speed::detect() })
     }
 }
 

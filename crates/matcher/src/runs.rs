@@ -38,3 +38,12 @@ impl Run {
         }
     }
 }
+
+lockgate_stored::stored!(struct Run { segment, byte, length });
+
+impl Run {
+    /// Whether its segment is one of the first so many.
+    pub fn is_below(&self, segments: usize) -> bool {
+        (self.segment as usize) < segments
+    }
+}

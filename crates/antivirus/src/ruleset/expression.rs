@@ -233,6 +233,15 @@ fn stack_needed(ops: &[Op]) -> usize {
     most
 }
 
+lockgate_stored::stored!(enum Comparison { 0 => Equal, 1 => Less, 2 => More });
+lockgate_stored::stored!(enum Op {
+    0 => Sub(id),
+    1 => Counted(id, comparison, bound),
+    2 => All,
+    3 => Any,
+    4 => Compare(comparison, distinct_min, bound),
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
