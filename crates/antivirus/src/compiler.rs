@@ -1,6 +1,6 @@
 //! Database files → [`Database`]. Rule: a signature goes in whole or not at all, and what does not is reported.
 
-use crate::container::{is_container, unpack};
+use crate::container::{proof_of, unpack};
 use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
 use crate::group::{GroupBuilder, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
@@ -50,10 +50,10 @@ impl Sources {
         let name: Arc<str> = file_name.into();
         if let Some(kind) = Kind::of_file(file_name) {
             self.files.push(Source { name, kind, bytes: bytes.into().into_owned() });
-        } else if is_container(file_name) {
-            match unpack(&bytes.into()) {
+        } else if let Some(proof) = proof_of(file_name) {
+            match unpack(&bytes.into(), proof, &crate::signed::CLAMAV) {
                 Ok(inner) => inner.into_iter().for_each(|file| {
-                    let is_nested = is_container(&file.name);
+                    let is_nested = proof_of(&file.name).is_some();
                     // What begins with a dot or has no ending says something about the container.
                     if !is_nested && file.name.contains('.') {
                         self.add(&format!("{file_name}/{}", file.name), file.bytes);
@@ -192,6 +192,7 @@ impl Compiler {
             late: late.into(),
             places,
             condition: Some(Box::new(rule.condition)),
+            handler: None,
         });
         self.vacuous.push((0, signature));
         let group = self.groups[0].get_or_insert_default();
@@ -330,9 +331,11 @@ impl Compiler {
         let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some();
         let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
         let places = late.iter().fold(0, |places, late| places | late.places());
-        let (needs_whole, late) = (!late.is_empty(), late.into());
+        let handler = about.handler;
+        let (needs_whole, late) = (!late.is_empty() || handler.is_some(), late.into());
         let container = about.container.map(Box::new);
-        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition: None });
+        let condition = None;
+        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition, handler });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {

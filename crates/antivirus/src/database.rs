@@ -68,6 +68,8 @@ pub(crate) struct Logic {
     pub places: u64,
     /// What a YARA rule asks, in place of the program.
     pub condition: Option<Box<crate::yara::Condition>>,
+    /// The type that a file is then read as, in place of being found.
+    pub handler: Option<FileType>,
 }
 
 /// What a match must meet besides what the matcher looks at.
@@ -175,6 +177,12 @@ impl Database {
         let Some(signature) = self.signatures.get(signature as usize) else { return "" };
         let at = signature.name_at as usize;
         self.names.get(at..at + usize::from(signature.name_bytes)).unwrap_or_default()
+    }
+
+    /// The type that files with this signature are read as, if that is what it is for.
+    pub(crate) fn handler(&self, signature: u32) -> Option<FileType> {
+        let logic = self.signatures.get(signature as usize)?.logic;
+        self.logics.get(logic as usize)?.handler
     }
 
     pub(crate) fn class(&self, signature: u32) -> Class {
@@ -286,7 +294,7 @@ pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
 }
 
 lockgate_stored::stored!(struct Signature { name_at, name_bytes, file, line, logic });
-lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition });
+lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, handler });
 lockgate_stored::stored!(struct Condition { offset, end_slack });
 lockgate_stored::stored!(struct InText { patterns, originals });
 lockgate_stored::stored!(struct Use { signature, condition, subsignature, lead_bytes });

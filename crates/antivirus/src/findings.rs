@@ -10,7 +10,7 @@ use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
 use crate::yara::Facts;
 use lockgate_matcher::Interest;
-use lockgate_model::{Class, Hit, PartId, Reason};
+use lockgate_model::{Class, FileType, Hit, PartId, Reason};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::RangeInclusive;
@@ -111,6 +111,8 @@ pub(crate) struct Findings {
     pub out: Vec<Hit>,
     /// Why some signature could not be decided.
     pub undecided: Option<Reason>,
+    /// The types that the part is to be read as besides its own.
+    pub read_as: Vec<FileType>,
 }
 
 impl Findings {
@@ -186,6 +188,13 @@ impl Findings {
     /// A signature is found.
     pub fn report(&mut self, database: &Database, about: &About, signature: u32, offset: Option<u64>) {
         if self.reported.contains(&signature) {
+            return;
+        }
+        if let Some(file_type) = database.handler(signature) {
+            self.reported.push(signature);
+            if !self.read_as.contains(&file_type) {
+                self.read_as.push(file_type);
+            }
             return;
         }
         let found = match database.class(signature) {

@@ -34,6 +34,7 @@ mod report;
 mod ruleset;
 mod scanner;
 mod sections;
+mod signed;
 mod stored;
 mod text;
 mod texts;

@@ -1,6 +1,6 @@
 //! What became of the database files: [`Report`]. Rule: nothing is left out in silence.
 
-use crate::container::is_container;
+use crate::container::proof_of;
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -94,7 +94,7 @@ impl Kind {
 
 /// Whether the bytes of a file of that name are read: it is of a known [`Kind`], or a container of such files.
 pub fn is_database(file_name: &str) -> bool {
-    Kind::of_file(file_name).is_some() || is_container(file_name)
+    Kind::of_file(file_name).is_some() || proof_of(file_name).is_some()
 }
 
 /// Why a file of that kind is not read.

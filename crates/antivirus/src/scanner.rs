@@ -8,7 +8,7 @@ use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
 use crate::perl::{self, Start};
 use crate::programs::Programs;
-use crate::ruleset::metadata::Described;
+use crate::ruleset::metadata::{Described, Encrypted};
 use crate::ruleset::target::{Around, Office};
 use crate::texts::Texts;
 use lockgate_matcher as matcher;
@@ -57,8 +57,12 @@ struct OpenPart {
     texts: Option<Box<Texts>>,
     /// How many parts have been found in it.
     children: u64,
-    /// What `.cdb` signatures say that it may be, where its size decides.
+    /// What `.cdb` signatures say that it may be, where what is in it decides.
     described: Vec<u32>,
+    encrypted: Encrypted,
+    checksum: Option<Box<crc32fast::Hasher>>,
+    /// What is found in a part of it if it is so long itself: the index of a `.cdb` signature.
+    if_so_long: Vec<u32>,
     /// What of an Office document it is, as far as the names of its entries say.
     office: Option<Office>,
     /// The part as it is, where something looks at the whole of it.
@@ -97,6 +101,10 @@ impl Scanner for Transmission {
         let pool = self.pool.get_or_insert_with(|| Pool::new(POOL_BYTES));
         let mut open = OpenPart::new(&self.database, part, around, pool);
         open.described = self.describe(part, &open.about.around);
+        let mut described = open.described.iter().filter_map(|at| self.database.described.get(*at as usize));
+        if described.any(|(described, _)| described.checksum.is_some()) {
+            open.checksum = Some(Box::default());
+        }
         let is_idle = open.lanes.is_empty() && open.hashing.is_none() && open.described.is_empty();
         let want = if is_idle && open.programs.is_none() { Want::Done } else { Want::More };
         self.parts.push(open);
@@ -114,6 +122,12 @@ impl Scanner for Transmission {
         Want::More
     }
 
+    fn broken(&mut self, part: PartId, reason: Reason) {
+        if let Some(at) = self.find(part).filter(|_| reason == Reason::Encrypted) {
+            self.parts[at].encrypted = Encrypted::Yes;
+        }
+    }
+
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         if let Some(at) = self.find(part).filter(|_| buffer == Buffer::FileData) {
             self.parts[at].end(&self.database);
@@ -126,7 +140,15 @@ impl Scanner for Transmission {
         // A part that breaks off has no end of its own.
         self.parts[at].end(&self.database);
         self.pass_on(at, sink);
-        self.parts.remove(at);
+        let closed = self.parts.remove(at);
+        if !closed.described.is_empty()
+            && let Some(parent) = closed.parent.and_then(|parent| self.find(parent))
+        {
+            let waiting = &mut self.parts[parent].if_so_long;
+            waiting.extend(closed.described);
+            waiting.sort_unstable();
+            waiting.dedup();
+        }
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -238,6 +260,9 @@ impl OpenPart {
             texts,
             children: 0,
             described: Vec::new(),
+            encrypted: Encrypted::No,
+            checksum: None,
+            if_so_long: Vec::new(),
             office: None,
             held: needs_whole.then(|| Box::new(Held::new(pool))),
             hashing: Hashing::start(database.wanted),
@@ -261,6 +286,9 @@ impl OpenPart {
             && database.allowed.longest().is_none_or(|longest| self.length > longest)
         {
             self.standing = Standing::NotAllowed;
+        }
+        if let Some(checksum) = &mut self.checksum {
+            checksum.update(chunk);
         }
         if let Some(held) = &mut self.held {
             held.push(chunk);
@@ -327,12 +355,7 @@ impl OpenPart {
             let mut found = |signature| self.findings.report(database, &self.about, signature, None);
             programs.finish(database, self.about.layout.program(), bytes, &mut found);
         }
-        for at in std::mem::take(&mut self.described) {
-            let Some((described, signature)) = database.described.get(at as usize) else { continue };
-            if described.size.as_ref().is_none_or(|range| range.contains(&self.length)) {
-                self.findings.report(database, &self.about, *signature, None);
-            }
-        }
+        self.end_described(database);
         if let Some(texts) = &mut texts {
             texts.finish(&mut |reading, text| {
                 for lane in self.lanes.iter_mut().filter(|lane| lane.reading == reading) {
@@ -350,6 +373,7 @@ impl OpenPart {
             };
             lane.finish(database, &self.about, &mut self.findings, whole);
         }
+        self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
             let digests = hashing.finish();
             database.listed.find(&digests, self.length, &mut |signature| {
@@ -363,6 +387,56 @@ impl OpenPart {
         if self.standing == Standing::Allowed {
             self.waiting.clear();
             self.findings.out.clear();
+        }
+    }
+
+    /// What `.cdb` signatures say of the part, and of those in it, is decided but for the length of what it is in.
+    fn end_described(&mut self, database: &Database) {
+        let checksum = self.checksum.take().map(|checksum| checksum.finalize());
+        let is_met = |described: &Described| {
+            described.size.as_ref().is_none_or(|range| range.contains(&self.length))
+                && described.encrypted.is_none_or(|encrypted| encrypted == self.encrypted)
+                && described.checksum.is_none_or(|listed| checksum == Some(listed))
+        };
+        let met =
+            |at: &u32| database.described.get(*at as usize).is_some_and(|(described, _)| is_met(described));
+        self.described.retain(met);
+        self.described.retain(|at| {
+            let Some((described, signature)) = database.described.get(*at as usize) else { return false };
+            if described.container_size.is_none() {
+                self.findings.report(database, &self.about, *signature, None);
+            }
+            described.container_size.is_some()
+        });
+        for at in std::mem::take(&mut self.if_so_long) {
+            let Some((described, signature)) = database.described.get(at as usize) else { continue };
+            if described.container_size.as_ref().is_some_and(|range| range.contains(&self.length)) {
+                self.findings.report(database, &self.about, *signature, None);
+            }
+        }
+    }
+
+    /// Has the signatures of other types look at the whole part, where one for its own said so.
+    fn read_as_others(&mut self, database: &Database, whole: Option<Whole<'_>>) {
+        let (types, seen) = (std::mem::take(&mut self.findings.read_as), targets_of(self.detected));
+        let mut groups: Vec<u8> = types
+            .iter()
+            .flat_map(|file_type| targets_of(*file_type))
+            .filter(|target| target.1 == Reading::Plain && !seen.contains(target))
+            .map(|(group, _)| *group)
+            .collect();
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups {
+            let Some(mut lane) = Lane::new(database, group, Reading::Plain) else { continue };
+            match whole {
+                Some(Whole::Bytes(bytes)) => {
+                    lane.read(database, &self.about, &mut self.findings, bytes);
+                    lane.finish(database, &self.about, &mut self.findings, Whole::Bytes(bytes));
+                }
+                Some(Whole::NotHeld(reason)) => drop(self.findings.undecided.get_or_insert(reason)),
+                None => {}
+            }
         }
     }
 

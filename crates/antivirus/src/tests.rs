@@ -510,3 +510,26 @@ fn bad_lines_are_reported_and_spoil_nothing() {
     assert_eq!(found, ["Good.A", "Good.B", "Good.D", "Na\u{fffd}ve"]);
     assert!(report.failures[2].to_string().starts_with("a.ndb:3:15: "));
 }
+
+#[test]
+fn a_handler_has_a_file_read_as_another_type_and_finds_nothing_itself() {
+    let files = [
+        ("t.ldb", "Handler.A;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0&1;616263646566;676869\n"),
+        ("t.ndb", "Pdf.A:10:*:6b6c6d6e6f\nPdf.B:10:EOF-2:7879\nOther.A:9:*:6b6c6d6e6f\n"),
+    ];
+    let (database, report) = compile(&files);
+    assert_eq!(report.failures, []);
+    let cases: [(FileType, &[u8], &[&str]); 5] = [
+        (FileType::Data, b"klmno abcdef ghi klmno xy", &["Pdf.A", "Pdf.B"]),
+        (FileType::Text, b"klmno abcdef ghi", &["Pdf.A"]),
+        (FileType::Pdf, b"klmno abcdef ghi", &["Pdf.A"]),
+        (FileType::Data, b"klmno abcdef", &[]),
+        (FileType::Data, b"abcdef ghi", &[]),
+    ];
+    for (detected, file, want) in cases {
+        assert_eq!(names(&database, detected, file), want, "{:?}", String::from_utf8_lossy(file));
+    }
+    let (_, report) =
+        compile(&[("t.ldb", "Handler.A;Engine:51-255,HandlerType:CL_TYPE_ANY,Target:0;0;616263\n")]);
+    assert_eq!(report.failures.len(), 1);
+}

@@ -376,6 +376,9 @@ impl Layers {
             Event::Close => self.end_child(level),
             Event::Broken(reason) => {
                 self.incomplete(level, self.path_below(level), reason, judge);
+                if let Some(child) = self.stack.get(level + 1) {
+                    self.panel.broken(&child.part, reason);
+                }
                 self.end_child(level);
             }
             Event::Incomplete(reason) => self.incomplete(level, self.path_below(level), reason, judge),

@@ -3,6 +3,7 @@
 mod elf;
 mod imports;
 mod macho;
+mod ordinals;
 mod pe;
 mod version;
 

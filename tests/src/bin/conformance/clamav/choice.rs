@@ -95,7 +95,7 @@ impl Reader<'_> {
             self.at += 1;
             terms.push(self.term()?);
         }
-        let last = if is_inside { joins.pop().zip(terms.pop()) } else { None };
+        let last = if is_inside && !joins.is_empty() { joins.pop().zip(terms.pop()) } else { None };
         let mut node = terms.pop()?;
         while let (Some(join), Some(term)) = (joins.pop(), terms.pop()) {
             node = joined(join, term, node);
