@@ -555,6 +555,11 @@ fn signatures(corpus: &Corpus) {
             );
         }
     }
+    scanned(corpus);
+}
+
+/// What is scanned with all those signatures, and with a database of which bytes are others.
+fn scanned(corpus: &mut Corpus) {
     const PROGRAM: usize = 8;
     let program = program();
     let texts: &[&[u8]] = &[
