@@ -559,7 +559,7 @@ fn signatures(corpus: &Corpus) {
 }
 
 /// What is scanned with all those signatures, and with a database of which bytes are others.
-fn scanned(corpus: &mut Corpus) {
+fn scanned(corpus: &Corpus) {
     const PROGRAM: usize = 8;
     let program = program();
     let texts: &[&[u8]] = &[
