@@ -546,8 +546,7 @@ fn signatures(corpus: &Corpus) {
         ("msb", "a.msb", hdb),
         ("imp", "a.imp", hdb),
         ("idb", "a.idb", IDB),
-        ("cud", "a.cud", "ClamAV-VDB:1 Jan 2026:1:1:90:x:y:z:1"),
-        ("cvd", "a.cvd", "ClamAV-VDB:1 Jan 2026:1:1:90:x:y:z:1"),
+        ("cvd", "a.cvd\na.cud", "ClamAV-VDB:1 Jan 2026:1:1:90:x:y:z:1"),
     ] {
         corpus.put("antivirus_database", name, format!("{file}\n\n{text}").as_bytes());
         for (index, line) in text.lines().enumerate() {
