@@ -91,5 +91,6 @@ fn transaction() -> Transaction {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     }
 }

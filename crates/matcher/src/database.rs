@@ -1,7 +1,7 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
 use crate::blocks::{Blocks, Folding, Shape, When};
-use crate::fragment::{Check, Window};
+use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
 use crate::program::Program;
@@ -48,6 +48,8 @@ pub(crate) struct Front {
     pub prefix_min: u32,
     pub prefix_width: u32,
     pub check: Check,
+    /// How long the segment is, if it is what the check says and nothing else; else 0.
+    pub whole: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +100,12 @@ impl Database {
                         }
                     }
                 };
+                let is_whole = database.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
                 database.fronts.push(Front {
                     prefix_min: window.prefix_min,
                     prefix_width: window.prefix_width,
                     check: Check::new(&piece.head, &window),
+                    whole: if is_whole { piece.length_max as u8 } else { 0 },
                 });
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());

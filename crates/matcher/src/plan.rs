@@ -26,7 +26,7 @@ const REACH_OF_WAYS_MAX: usize = 2;
 const WAYS_FREE: u32 = 4096;
 
 /// Each run is a pass of its own: more of them go to the tables.
-const RUNS_MAX: usize = 3;
+const RUNS_MAX: usize = 8;
 
 /// The shapes of all groups.
 pub(crate) struct Plan {

@@ -252,18 +252,21 @@ impl Found {
         }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
-        let may_start = |start: u64| {
-            let eight = view.eight_in_chunk(start + u64::from(front.check.at));
-            eight.is_none_or(|eight| front.check.passes(eight))
-        };
+        let eight = |start: u64| view.eight_in_chunk(start + u64::from(front.check.at));
         if front.prefix_width == 0 {
-            if may_start(latest) {
-                self.verify(database, candidate.segment, latest, view);
+            match eight(latest) {
+                Some(eight) if !front.check.passes(eight) => {}
+                Some(_) if front.whole > 0 => {
+                    self.matched(database, candidate.segment, latest, u64::from(front.whole));
+                }
+                _ => {
+                    self.verify(database, candidate.segment, latest, view);
+                }
             }
             return;
         }
         for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
-            if may_start(start)
+            if eight(start).is_none_or(|eight| front.check.passes(eight))
                 && !self.taken.contains(&(candidate.segment, start))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
@@ -277,6 +280,14 @@ impl Found {
         let check = &database.fronts[segment as usize].check;
         if view.eight_in_chunk(start + u64::from(check.at)).is_none_or(|eight| check.passes(eight)) {
             self.verify(database, segment, start, view);
+        }
+    }
+
+    /// A segment of so many bytes stands there, as its check has seen.
+    fn matched(&mut self, database: &Database, segment: u32, start: u64, length: u64) {
+        if database.segments[segment as usize].anchor.admits(start) {
+            let end = start + length;
+            self.events.push(Event { known: end, segment, start, end });
         }
     }
 

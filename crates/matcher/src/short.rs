@@ -56,9 +56,11 @@ impl Short {
             entries.extend(same.iter().map(|(_, number)| {
                 let (segment, window, check) = &windows[*number];
                 let reach = window.cells.len() as u32;
-                // Where the segment begins at no fixed distance, nothing is known of other bytes.
-                let check = if window.prefix_width == 0 { *check } else { Check::default() };
-                let distance = check.at as i32 - (window.prefix_min + reach) as i32;
+                let (check, distance) = match window.prefix_width {
+                    0 => (*check, check.at as i32 - (window.prefix_min + reach) as i32),
+                    // Where the segment begins at no fixed distance, nothing is known but the window itself.
+                    _ => (Check::of(&window.cells), -(reach as i32)),
+                };
                 Entry { check, distance, reach, segment: *segment }
             }));
             starts.push(entries.len() as u32);
