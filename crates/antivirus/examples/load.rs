@@ -23,7 +23,7 @@ fn main() -> std::io::Result<()> {
     };
     let mut sources = Sources::new();
     for path in databases {
-        sources.add(path, &std::fs::read(path)?);
+        sources.add(path, std::fs::read(path)?);
     }
     let started = Instant::now();
     let (database, report) = sources.compile();

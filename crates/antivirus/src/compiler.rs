@@ -1,6 +1,6 @@
 //! Database files → [`Database`]. Rule: a signature goes in whole or not at all, and what does not is reported.
 
-use crate::container::{is_container, unpack};
+use crate::container::{proof_of, unpack};
 use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
 use crate::group::{GroupBuilder, Prepared, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
@@ -18,6 +18,7 @@ use crate::ruleset::target::{Ranges, TARGETS};
 use crate::ruleset::{Fault, Line, expression, hash, ignore};
 use crate::yara::{self, StringKind};
 use lockgate_matcher::PatternId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,17 +46,17 @@ impl Sources {
     }
 
     /// Adds a file. The ending of its name decides how its bytes are read; of a container, each file in it is added.
-    pub fn add(&mut self, file_name: &str, bytes: &[u8]) {
+    pub fn add<'b>(&mut self, file_name: &str, bytes: impl Into<Cow<'b, [u8]>>) {
         let name: Arc<str> = file_name.into();
         if let Some(kind) = Kind::of_file(file_name) {
-            self.files.push(Source { name, kind, bytes: bytes.to_vec() });
-        } else if is_container(file_name) {
-            match unpack(bytes) {
-                Ok(inner) => inner.iter().for_each(|file| {
-                    let is_nested = is_container(&file.name);
+            self.files.push(Source { name, kind, bytes: bytes.into().into_owned() });
+        } else if let Some(proof) = proof_of(file_name) {
+            match unpack(&bytes.into(), proof, &crate::signed::CLAMAV) {
+                Ok(inner) => inner.into_iter().for_each(|file| {
+                    let is_nested = proof_of(&file.name).is_some();
                     // What begins with a dot or has no ending says something about the container.
                     if !is_nested && file.name.contains('.') {
-                        self.add(&format!("{file_name}/{}", file.name), &file.bytes);
+                        self.add(&format!("{file_name}/{}", file.name), file.bytes);
                     }
                 }),
                 Err(reason) => {
@@ -191,6 +192,7 @@ impl Compiler {
             late: late.into(),
             places,
             condition: Some(Box::new(rule.condition)),
+            handler: None,
         });
         self.vacuous.push((0, signature));
         let group = self.groups[0].get_or_insert_default();
@@ -329,9 +331,11 @@ impl Compiler {
         let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some();
         let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
         let places = late.iter().fold(0, |places, late| places | late.places());
-        let (needs_whole, late) = (!late.is_empty(), late.into());
+        let handler = about.handler;
+        let (needs_whole, late) = (!late.is_empty() || handler.is_some(), late.into());
         let container = about.container.map(Box::new);
-        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition: None });
+        let condition = None;
+        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition, handler });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {
@@ -400,7 +404,7 @@ impl Compiler {
         let mut groups: [Option<Group>; TARGETS] = Default::default();
         for ((target, builder), vacuous) in self.groups.into_iter().enumerate().zip(vacuous) {
             let Some(builder) = builder else { continue };
-            match builder.finish(vacuous) {
+            match builder.finish(target as u8, vacuous) {
                 Ok(group) => groups[target] = Some(group),
                 Err(reason) => self.report.failures.push(Failure {
                     file: format!("all files, target {target}").into(),

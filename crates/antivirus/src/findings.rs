@@ -10,7 +10,7 @@ use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
 use crate::yara::Facts;
 use lockgate_matcher::Interest;
-use lockgate_model::{Class, Hit, PartId, Reason};
+use lockgate_model::{Class, FileType, Hit, PartId, Reason};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::RangeInclusive;
@@ -111,6 +111,8 @@ pub(crate) struct Findings {
     pub out: Vec<Hit>,
     /// Why some signature could not be decided.
     pub undecided: Option<Reason>,
+    /// The types that the part is to be read as besides its own.
+    pub read_as: Vec<FileType>,
 }
 
 impl Findings {
@@ -188,6 +190,13 @@ impl Findings {
         if self.reported.contains(&signature) {
             return;
         }
+        if let Some(file_type) = database.handler(signature) {
+            self.reported.push(signature);
+            if !self.read_as.contains(&file_type) {
+                self.read_as.push(file_type);
+            }
+            return;
+        }
         let found = match database.class(signature) {
             Class::Virus => &mut self.viruses,
             _ => &mut self.others,
@@ -221,8 +230,8 @@ impl Findings {
     /// A match counts. Says whether another one of the same pattern may count too.
     fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) -> Interest {
         let Candidate { usage, lane, start, .. } = *candidate;
-        // Places in normalised text are none in the file.
-        let offset = (lane.0 < FIRST_NORMALISED_LANE).then_some(start);
+        // Places in a text that was made are none in the file.
+        let offset = (lane.0 < FIRST_TEXT_LANE).then_some(start);
         let logic_index = database.signatures.get(usage.signature as usize).map_or(PLAIN, |s| s.logic);
         if logic_index == PLAIN {
             self.report(database, about, usage.signature, offset);
@@ -396,8 +405,8 @@ fn macro_key(lane: LaneId, group: u8) -> u64 {
     Key::new(lane, PLAIN).subsignature(group)
 }
 
-/// Lanes from this number on read normalised text.
-pub(crate) const FIRST_NORMALISED_LANE: u8 = 2;
+/// Lanes from this number on read texts that are made of the part.
+pub(crate) const FIRST_TEXT_LANE: u8 = 2;
 
 fn condition(database: &Database, usage: Use) -> Option<&Condition> {
     database.conditions.get((usage.condition as usize).checked_sub(1)?)

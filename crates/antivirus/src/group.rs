@@ -1,6 +1,6 @@
 //! The patterns of one target as they are gathered. Rule: a pattern is kept once, and means nothing before it is used.
 
-use crate::database::{Condition, Group, InText, Use, reads_text};
+use crate::database::{Condition, Group, InText, Use, is_of_pages, reads_text};
 use crate::layout::Needs;
 use crate::ruleset::Fault;
 use crate::ruleset::body::{Place, Variant, variants};
@@ -83,7 +83,7 @@ impl GroupBuilder {
         }) as u32
     }
 
-    pub fn finish(mut self, vacuous: Vec<u32>) -> Result<Group, String> {
+    pub fn finish(mut self, target: u8, vacuous: Vec<u32>) -> Result<Group, String> {
         // Their texts are needed no longer.
         let count = std::mem::take(&mut self.known).len() as u32;
         let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
@@ -99,7 +99,8 @@ impl GroupBuilder {
         let first_uses = (0..=count).map(first_use).collect();
         let uses = std::mem::take(&mut self.uses).into_iter().map(|(_, usage)| usage).collect();
         let Self { needs, needs_whole, told, .. } = self;
-        Ok(Group { patterns, in_text, first_uses, uses, told, vacuous, needs, needs_whole })
+        let is_of_pages = is_of_pages(target);
+        Ok(Group { patterns, in_text, is_of_pages, first_uses, uses, told, vacuous, needs, needs_whole })
     }
 }
 
@@ -183,3 +184,5 @@ fn is_one_place(offset: Offset) -> bool {
         _ => false,
     }
 }
+
+lockgate_stored::stored!(struct Told { offset, lead_bytes });

@@ -2,6 +2,7 @@
 //! hold is not computed.
 
 use crate::ruleset::hash::Digest as Listed;
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -238,6 +239,38 @@ impl Hashing {
 /// The MD5 of a signature's line, as ignore lists give it.
 pub(crate) fn md5_of(bytes: &[u8]) -> [u8; 16] {
     Md5::digest(bytes).into()
+}
+
+lockgate_stored::stored!(struct HashList { md5, sha1, sha256 });
+
+impl<const N: usize> Stored for Table<N> {
+    const BYTES_MIN: usize = 4 + 1 + 4;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        let Self { entries, longest, sizes } = self;
+        entries.store(to);
+        longest.store(to);
+        sizes.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        Ok(Self { entries: Stored::load(from)?, longest: Stored::load(from)?, sizes: Stored::load(from)? })
+    }
+}
+
+impl<const N: usize> Stored for Entry<N> {
+    const BYTES_MIN: usize = N + 8 + 4;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        let Self { digest, size, signature } = self;
+        digest.store(to);
+        size.store(to);
+        signature.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        Ok(Self { digest: Stored::load(from)?, size: Stored::load(from)?, signature: Stored::load(from)? })
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What became of the database files: [`Report`]. Rule: nothing is left out in silence.
 
-use crate::container::is_container;
+use crate::container::proof_of;
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl Kind {
 
 /// Whether the bytes of a file of that name are read: it is of a known [`Kind`], or a container of such files.
 pub fn is_database(file_name: &str) -> bool {
-    Kind::of_file(file_name).is_some() || is_container(file_name)
+    Kind::of_file(file_name).is_some() || proof_of(file_name).is_some()
 }
 
 /// Why a file of that kind is not read.
@@ -180,6 +181,42 @@ impl Report {
     /// Lines not in use, of all kinds.
     pub fn signatures_failed(&self) -> u64 {
         self.counts.values().map(|count| count.failed).sum()
+    }
+}
+
+lockgate_stored::stored!(enum Kind {
+    0 => Hdb,
+    1 => Hsb,
+    2 => Mdb,
+    3 => Msb,
+    4 => Imp,
+    5 => Ndb,
+    6 => Ldb,
+    7 => Cdb,
+    8 => Yar,
+    9 => Fp,
+    10 => Sfp,
+    11 => Ign,
+    12 => Ign2,
+});
+lockgate_stored::stored!(struct Count { loaded, failed, ignored, other_engine });
+lockgate_stored::stored!(struct Failure { file, line, column, reason });
+lockgate_stored::stored!(struct Report { counts, failures, unknown });
+
+impl Stored for UnknownFile {
+    const BYTES_MIN: usize = 8;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        // The reason follows from the kind.
+        let Self { file, kind, reason: _ } = self;
+        file.store(to);
+        kind.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        let (file, kind) = (Stored::load(from)?, String::load(from)?);
+        let reason = why_unread(&kind.to_ascii_lowercase());
+        Ok(Self { file, kind, reason })
     }
 }
 

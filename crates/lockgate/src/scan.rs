@@ -2,7 +2,7 @@
 //! same findings as on the wire.
 
 use crate::command::paths;
-use crate::config::{Config, Source};
+use crate::config::{Cache, Config, Source};
 use crate::loading;
 use crate::progress::Progress;
 use crate::report::{EXIT_CLEAN, EXIT_FOUND, EXIT_WRONG, say_problems};
@@ -38,20 +38,24 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if !databases.is_empty() {
         config.databases = databases.into_iter().map(Source::Path).collect();
     }
+    if let Some(word) = arguments.get_one::<String>("cache") {
+        // A path that is given here starts where one is.
+        config.cache = Cache::read(word, || Ok(PathBuf::from(word))).unwrap_or(Cache::Off);
+    }
     // Files come from no site.
     config.lists.clear();
     config.group_lists.clear();
-    let loaded = loading::load(&config, 1);
+    let loaded = loading::load(&config, 1, None);
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");
     }
     if !loaded.errors.is_empty() {
         return EXIT_WRONG;
     }
-    if loaded.report.signatures_failed() > 0 {
+    if loaded.report().signatures_failed() > 0 {
         eprintln!(
             "lockgate: {} signatures are not in use: lockgate check says why",
-            loaded.report.signatures_failed()
+            loaded.report().signatures_failed()
         );
     }
     let shape = if arguments.get_flag("json") { Shape::Json } else { Shape::Text };

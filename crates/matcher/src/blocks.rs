@@ -284,3 +284,26 @@ pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64))
         set = (set - 1) & free;
     }
 }
+
+lockgate_stored::stored!(struct Shape { stride, block, folding, until, when });
+lockgate_stored::stored!(enum When { 0 => Always, 1 => Led });
+lockgate_stored::stored!(enum Folding { 0 => None, 1 => Ascii });
+lockgate_stored::stored!(struct Blocks { shape, table, encoded, lists, sieve, count }, sound);
+
+impl Blocks {
+    /// Whether tables and lists are for blocks of this shape.
+    fn is_sound(&self) -> bool {
+        let Shape { stride, block, folding, .. } = self.shape;
+        let lens = Lens { stride, block, fold: folding.mask() as u32 };
+        let is_known = |(reach, list): &(usize, Candidates)| {
+            REACHES.contains(reach) && list.is_of(block as usize + reach)
+        };
+        let mut tables = [&self.table].into_iter().chain(&self.encoded);
+        tables.all(|table| table.is_for(lens)) && self.lists.iter().all(is_known)
+    }
+
+    /// Whether every window is one of the first so many segments'.
+    pub fn is_below(&self, segments: usize) -> bool {
+        self.lists.iter().all(|(_, list)| list.is_below(segments))
+    }
+}

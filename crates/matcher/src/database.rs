@@ -176,3 +176,35 @@ impl Database {
             + self.groups.iter().map(Blocks::heap_bytes).sum::<usize>()
     }
 }
+
+/// A tail longer than this no pattern asks for.
+const TAIL_BYTES_MAX: usize = 4096;
+
+lockgate_stored::stored!(enum Rank { 0 => First, 1 => Follower });
+lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole });
+lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor, leads });
+lockgate_stored::stored!(
+    struct Database { program, segments, fronts, groups, shorts, places, runs, tail_bytes, patterns },
+    sound
+);
+
+impl Database {
+    /// Whether each number leads to what is there: the scanner does not ask again.
+    fn is_sound(&self) -> bool {
+        let (count, atoms) = (self.segments.len(), self.program.atom_count());
+        let leads_on = |segment: &Segment| {
+            segment.atoms.0 <= segment.atoms.1
+                && segment.atoms.1 <= atoms
+                && (segment.pattern as usize) < self.patterns
+        };
+        self.fronts.len() == count
+            && self.tail_bytes <= TAIL_BYTES_MAX
+            && self.segments.iter().all(leads_on)
+            // Only another segment of the pattern follows one.
+            && self.segments.last().is_none_or(|last| last.link == Link::Last)
+            && self.groups.iter().all(|group| group.is_below(count))
+            && self.shorts.iter().all(|short| short.is_below(count))
+            && self.places.is_below(count)
+            && self.runs.iter().all(|run| run.is_below(count))
+    }
+}

@@ -238,3 +238,5 @@ fn byte_rarity(byte: u8) -> u32 {
         _ => 64,
     }
 }
+
+lockgate_stored::stored!(struct Check { value, mask, at });

@@ -109,3 +109,5 @@ impl Speed {
         Speed::Portable
     }
 }
+
+lockgate_stored::stored!(struct Lens { stride, block, fold });

@@ -64,3 +64,16 @@ impl Run {
         (ends >> PLACES) as u64
     }
 }
+
+lockgate_stored::stored!(struct Run { segment, byte, length }, sound);
+
+impl Run {
+    fn is_sound(&self) -> bool {
+        (1..PLACES).contains(&self.length)
+    }
+
+    /// Whether its segment is one of the first so many.
+    pub fn is_below(&self, segments: usize) -> bool {
+        (self.segment as usize) < segments
+    }
+}

@@ -54,7 +54,7 @@ struct Found {
     muted: Option<Box<Muted>>,
     events: Vec<Event>,
     spans: Vec<Span>,
-    led: Led,
+    led: Option<Box<Led>>,
 }
 
 /// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once.
@@ -89,7 +89,7 @@ impl Muted {
 #[derive(Default, Debug)]
 struct Led {
     /// Up to where their windows may stand.
-    until: Option<u64>,
+    until: u64,
     /// A bit for each of them, by its number: others may have it too.
     bits: [u64; 4],
 }
@@ -222,7 +222,7 @@ impl Found {
     /// Searches for the windows of some groups, and verifies where they may stand.
     fn search(&mut self, database: &Database, when: When, view: &View<'_>) {
         let mut found = |candidate: Candidate| {
-            if when == When::Always || self.led.has(candidate.segment) {
+            if when == When::Always || self.led.as_ref().is_some_and(|led| led.has(candidate.segment)) {
                 self.candidate(database, candidate, view);
             }
         };
@@ -237,10 +237,10 @@ impl Found {
     /// Whether a segment may begin in what follows `low` that is searched for only where another leads to it.
     fn leads(&mut self, database: &Database, low: u64) -> bool {
         let leads = |event: &&Event| database.segments[event.segment as usize].leads;
-        let mut is_led = self.led.until.is_some_and(|until| until >= low);
+        let mut is_led = self.led.as_ref().is_some_and(|led| led.until >= low);
         for event in self.events.iter().filter(leads) {
             is_led = true;
-            self.led.add(database, event.segment);
+            self.led.get_or_insert_default().add(database, event.segment);
         }
         is_led
     }
@@ -338,8 +338,9 @@ impl Found {
                     if segment.leads {
                         // Its window may end so far behind where it begins.
                         let until = high.saturating_add(database.tail_bytes() as u64);
-                        self.led.until = self.led.until.max(Some(until));
-                        self.led.add(database, event.segment);
+                        let led = self.led.get_or_insert_default();
+                        led.until = led.until.max(until);
+                        led.add(database, event.segment);
                     }
                     let past = event.end.saturating_sub(u64::from(longest));
                     self.links.get_or_insert_default().allow(follower, (low, high), origin, past);

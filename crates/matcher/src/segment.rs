@@ -218,3 +218,5 @@ pub(crate) fn cased(cell: Cell, case: Case) -> Cell {
         cell
     }
 }
+
+lockgate_stored::stored!(enum Link { 0 => Last, 1 => Gap { min, max } });

@@ -126,3 +126,21 @@ impl Short {
         }
     }
 }
+
+lockgate_stored::stored!(struct Entry { check, distance, reach, segment });
+lockgate_stored::stored!(struct Short { shape, pairs, starts, entries, count }, sound);
+
+impl Short {
+    /// Whether each pair leads to entries.
+    fn is_sound(&self) -> bool {
+        Self::fits(self.shape)
+            && self.starts.len() == self.pairs.count() + 1
+            && self.starts.is_sorted()
+            && self.starts.last().is_some_and(|last| *last as usize == self.entries.len())
+    }
+
+    /// Whether every window is one of the first so many segments'.
+    pub fn is_below(&self, segments: usize) -> bool {
+        self.entries.iter().all(|entry| (entry.segment as usize) < segments)
+    }
+}

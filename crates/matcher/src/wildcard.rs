@@ -361,6 +361,8 @@ impl Reader<'_> {
     }
 }
 
+lockgate_stored::stored!(enum Edge { 0 => Word, 1 => Line, 2 => NotAlphanumeric });
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 mod elf;
 mod imports;
 mod macho;
+mod ordinals;
 mod pe;
 mod version;
 
@@ -242,3 +243,5 @@ enum Order {
     LowFirst,
     HighFirst,
 }
+
+lockgate_stored::stored!(struct Needs { places, version });

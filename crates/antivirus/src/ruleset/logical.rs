@@ -137,6 +137,7 @@ mod tests {
                 target: 1,
                 container: Some(Container::In([Layer::Is(FileType::Zip)].into())),
                 ranges: Ranges { size: Some(10..=20), ..Ranges::default() },
+                handler: None,
             }
         );
         let bodies = signature.subsignatures.iter().map(|sub| match sub {

@@ -22,6 +22,8 @@ pub(crate) struct About {
     pub target: u8,
     pub container: Option<Container>,
     pub ranges: Ranges,
+    /// The type that its files are then read as: it names none of them bad.
+    pub handler: Option<FileType>,
 }
 
 /// What a logical signature asks of the file as a whole.
@@ -112,7 +114,7 @@ pub(crate) fn parse_target(text: &str) -> Result<u8, Fault> {
 }
 
 pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
-    let mut about = About { target: 0, container: None, ranges: Ranges::default() };
+    let mut about = About { target: 0, container: None, ranges: Ranges::default(), handler: None };
     let mut target = None;
     for (index, pair) in text.split(',').enumerate() {
         let at = offset_in(text, pair);
@@ -140,10 +142,7 @@ pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
             "IconGroup1" | "IconGroup2" => {
                 return Err(here(Fault::new(format!("{key} compares icons, which is not done yet"))));
             }
-            "HandlerType" => {
-                let reason = "HandlerType has a file read as another type, which is not done yet";
-                return Err(here(Fault::new(reason)));
-            }
+            "HandlerType" => about.handler = Some(parse_handler(value).map_err(here)?),
             _ => return Err(here(Fault::new(format!("unknown keyword {key:?} in the target description")))),
         }
     }
@@ -168,6 +167,17 @@ fn parse_container(text: &str) -> Result<Container, Fault> {
     match parse_layer(text)? {
         Layer::Any => Ok(Container::Nothing),
         layer => Ok(Container::In([layer].into())),
+    }
+}
+
+fn parse_handler(text: &str) -> Result<FileType, Fault> {
+    match text {
+        // Signatures for pictures are for all of them.
+        "CL_TYPE_GRAPHICS" => Ok(FileType::Tiff),
+        _ => match parse_layer(text)? {
+            Layer::Is(file_type) => Ok(file_type),
+            _ => Err(Fault::new(format!("{text} is no type that a file could be read as"))),
+        },
     }
 }
 
@@ -224,6 +234,11 @@ pub(crate) fn parse_layer(text: &str) -> Result<Layer, Fault> {
     };
     Ok(Layer::Is(file_type))
 }
+
+lockgate_stored::stored!(struct Ranges { size, entry, sections });
+lockgate_stored::stored!(enum Container { 0 => Nothing, 1 => In(layers) });
+lockgate_stored::stored!(enum Layer { 0 => Any, 1 => Is(file_type), 2 => Office(office) });
+lockgate_stored::stored!(enum Office { 0 => Word, 1 => Sheet, 2 => Slides });
 
 #[cfg(test)]
 mod tests {

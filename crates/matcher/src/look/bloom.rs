@@ -3,6 +3,7 @@
 //! The three bits for a block stand in one 32-bit word: a look is one read.
 
 use super::{Hits, LOOKS_MAX, Lens, Speed};
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
 /// Multipliers of the two hashes: odd, with bits all over.
 const MIX: (u32, u32) = (0x9e37_79b1, 0x85eb_ca6b);
@@ -172,6 +173,38 @@ mod avx512 {
             done += 16;
         }
         (done, count)
+    }
+}
+
+impl Bloom {
+    /// Whether it is looked into through this lens.
+    pub fn is_for(&self, lens: Lens) -> bool {
+        self.lens == lens
+    }
+}
+
+impl Stored for Bloom {
+    const BYTES_MIN: usize = Lens::BYTES_MIN + 8;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        // The shift follows from the words, and the speed from the machine.
+        let Self { lens, words, shift: _, seed, speed: _ } = self;
+        lens.store(to);
+        seed.store(to);
+        words.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        let (lens, seed) = (Lens::load(from)?, u32::load(from)?);
+        let words: Box<[u32]> = Stored::load(from)?;
+        // The loop reads the words that these numbers lead to without looking at the table's length.
+        let is_size = words.len().is_power_of_two() && (WORDS_MIN..=WORDS_MAX).contains(&words.len());
+        let is_lens = (1..=Lens::STRIDE_MAX).contains(&lens.stride) && (1..=4).contains(&lens.block);
+        if !is_size || !is_lens {
+            return Err(Unfit("a table of a size that there is none of"));
+        }
+        let shift = 32 - words.len().trailing_zeros();
+        Ok(Self { lens, words, shift, seed, speed: Speed::detect() })
     }
 }
 

@@ -4,6 +4,7 @@
 //! vector registers hold both, so that 64 places are told apart at once. Classes are made so that few places pass.
 
 use super::{Hits, LOOKS_MAX, Speed};
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
 /// How many classes: a bit for each in a byte.
 const CLASSES: usize = 8;
@@ -60,12 +61,7 @@ impl Pairs {
                 made.classes[side][usize::from(byte)] |= 1 << least;
             }
         }
-        let mut count = 0;
-        for (before, word) in made.before.iter_mut().zip(made.exact.iter()) {
-            *before = count;
-            // Only the last word's count can be past the greatest.
-            count = count.wrapping_add(word.count_ones() as u16);
-        }
+        made.before = counted(&made.exact);
         made
     }
 
@@ -75,6 +71,11 @@ impl Pairs {
         let place = usize::from(u16::from_le_bytes(pair));
         let below = self.exact[place / 64] & !(u64::MAX << (place % 64));
         usize::from(self.before[place / 64]) + below.count_ones() as usize
+    }
+
+    /// How many pairs there are.
+    pub fn count(&self) -> usize {
+        self.exact.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     #[inline]
@@ -111,6 +112,17 @@ impl Pairs {
         hits.places[count] = place as u32;
         count + usize::from(pair.is_some_and(|pair| self.holds(*pair)))
     }
+}
+
+/// How many bits are in the words before each.
+fn counted(words: &[u64; WORDS]) -> Box<[u16; WORDS]> {
+    let (mut before, mut count) = (Box::new([0; WORDS]), 0u16);
+    for (before, word) in before.iter_mut().zip(words) {
+        *before = count;
+        // Behind the last word, where nobody asks, there may be one more than the greatest number.
+        count = count.wrapping_add(word.count_ones() as u16);
+    }
+    before
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -164,6 +176,24 @@ mod avx512 {
         let low = _mm512_permutex2var_epi8(table[0], bytes, table[1]);
         let high = _mm512_permutex2var_epi8(table[2], bytes, table[3]);
         _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high)
+    }
+}
+
+impl Stored for Pairs {
+    const BYTES_MIN: usize = 8 + WORDS * 8 + 2 * 256;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        // What is before follows from the words, and the speed from the machine.
+        let Self { exact, before: _, speed: _, classes } = self;
+        u64::store_all(&exact[..], to);
+        classes.iter().for_each(|table| table.store(to));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        let exact: Result<Box<[u64; WORDS]>, _> = u64::load_all(WORDS, from)?.try_into();
+        let classes = Box::new([<[u8; 256]>::load(from)?, <[u8; 256]>::load(from)?]);
+        let exact = exact.map_err(|_| Unfit("a table of a size that there is none of"))?;
+        Ok(Self { before: counted(&exact), exact, speed: Speed::detect(), classes })
     }
 }
 
