@@ -130,6 +130,8 @@ fn children(decoder: &mut dyn Decoder, mut bytes: &[u8]) -> (Vec<(String, Vec<u8
         }
         bytes = &bytes[step.consumed..];
         match step.event {
+            // Another name of the same content.
+            Event::Name(name) => children.insert(children.len().saturating_sub(1), (name, Vec::new())),
             Event::Open(entry) => children.push((entry.name.unwrap_or(entry.label), Vec::new())),
             Event::End => return (children, faults),
             Event::Broken(_) | Event::Incomplete(_) | Event::Anomaly(_) => {

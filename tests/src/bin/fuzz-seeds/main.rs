@@ -63,6 +63,11 @@ impl Corpus {
     }
 }
 
+/// A file with holes, in each way to tell of them.
+const SPARSE: &str = "for at in 1 9 17 30 40 60; do printf x | dd of=in/sparse bs=4096 seek=$at conv=notrunc 2> log; done; rm log
+     tar -S --format=gnu -cf sparse-gnu.tar in/sparse
+     for v in 0.0 0.1 1.0; do tar -S --format=posix --sparse-version=$v -cf sparse-$v.tar in/sparse; done";
+
 /// Archives of the usual programs, small.
 struct Samples {
     all: Vec<(String, Vec<u8>)>,
@@ -85,6 +90,7 @@ impl Samples {
         line(
             "tar --format=v7 -cf v7.tar in/text.txt; truncate -s 1M in/sparse; tar -S -cf sparse.tar in/sparse",
         );
+        line(SPARSE);
         line("rm in/sparse; tar --format=oldgnu -cf old.tar in; tar -czf tar.tar.gz in");
         for level in [1, 6, 9] {
             line(&format!(

@@ -154,13 +154,18 @@ impl Lines {
     /// One byte more; whether the last line has ended.
     pub(super) fn push(&mut self, byte: u8) -> bool {
         const DIGITS_MAX: usize = 20;
+        // Some readers pass over lines that begin so.
+        let is_comment = self.digits.first() == Some(&b'#');
         if byte != b'\n' {
-            self.map.is_wrong |= self.digits.len() == DIGITS_MAX;
+            self.map.is_wrong |= self.digits.len() == DIGITS_MAX && !is_comment;
             self.digits.push(byte);
             self.digits.truncate(DIGITS_MAX);
             return self.map.is_wrong;
         }
         let number = decimal(&std::mem::take(&mut self.digits));
+        if is_comment {
+            return false;
+        }
         match (number, self.left, self.offset.take()) {
             (None, ..) => self.map.is_wrong = true,
             (_, None, _) => self.left = number,
