@@ -121,26 +121,27 @@ impl Database {
                 });
             }
         }
-        for (_, led) in windows.iter().filter(|(shape, _)| shape.when == When::Led) {
-            for before in led.iter().filter_map(|(id, _)| id.checked_sub(1)) {
-                database.segments[before as usize].leads = true;
-            }
-        }
         database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
-        let rates = Rates::new(Folding::None).bytes();
-        for (shape, windows) in &windows {
-            if Short::fits(*shape) {
-                let check = |segment: u32| database.fronts[segment as usize].check;
-                let checked =
-                    windows.iter().map(|(segment, window)| (*segment, window.clone(), check(*segment)));
-                database.shorts.push(Short::new(*shape, &checked.collect::<Vec<_>>(), &rates));
-            } else {
-                database.groups.push(Blocks::new(*shape, windows));
+        windows.iter().for_each(|(shape, windows)| database.add_group(*shape, windows));
+        database
+    }
+
+    /// Windows that are searched in one pass.
+    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window)]) {
+        if shape.when == When::Led {
+            for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
+                self.segments[before as usize].leads = true;
             }
         }
-        database
+        if !Short::fits(shape) {
+            return self.groups.push(Blocks::new(shape, windows));
+        }
+        let check = |segment: u32| self.fronts[segment as usize].check;
+        let checked = windows.iter().map(|(segment, window)| (*segment, window.clone(), check(*segment)));
+        let rates = Rates::new(Folding::None).bytes();
+        self.shorts.push(Short::new(shape, &checked.collect::<Vec<_>>(), &rates));
     }
 
     /// The state of a stream that begins.
