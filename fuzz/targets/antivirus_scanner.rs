@@ -12,13 +12,15 @@ use std::sync::{Arc, LazyLock};
 static DATABASE: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut sources = Sources::new();
     sources.add("a.ndb", b"A.Any:0:*:61626364\nA.Start:0:0:65666768\nA.End:0:EOF-4:696a6b6c\nA.Gap:0:*:6d6e{2-4}6f70\n\
-        A.Text:7:*:68656c6c6f\nA.Html:3:*:776f726c64\nA.Pe:1:EP+0:9090\nA.Sec:1:S0+0:9090\nA.Last:1:SL+0,4:9090\nA.Within:1:SE0:9090\nA.Star:0:*:7172*7374\nA.Alt:0:*:75(76|77)7879\n");
+        A.Text:7:*:68656c6c6f\nA.Html:3:*:776f726c64\nA.Script:3:*:6e303030\nA.ScriptText:7:*:6e303030\nA.Pe:1:EP+0:9090\nA.Sec:1:S0+0:9090\nA.Last:1:SL+0,4:9090\nA.Within:1:SE0:9090\nA.Star:0:*:7172*7374\nA.Alt:0:*:75(76|77)7879\n");
     sources.add(
         "a.ldb",
         b"L.And;Engine:51-255,Target:0;0&1;61626364;65666768\n\
         L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Perl;Engine:81-255,Target:0;1;61626364;0/(.)\\1x+(?=y)|z{2,}/gi\n\
-        L.Number;Engine:81-255,Target:0;0&1;61626364;0(>>4#hb2#>16)\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n",
+        L.Number;Engine:81-255,Target:0;0&1;61626364;0(>>4#hb2#>16)\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n\
+        L.Icon;Engine:51-255,Target:1,IconGroup1:X;0;0:4d5a\nL.Pdf;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0;65666768\nL.Page;Engine:51-255,Target:3;(0&1|2);3c61;3e;0/h+/\n",
     );
+    sources.add("a.idb", b"I.A:X:Y:185c80f1052b0e00354090f0eb04051020a0413b000bf70011f60e00f20e0fe5030ce61009e70306590f103910052f0a010d00000e040f17060043051c0d\n");
     sources.add("a.hdb", b"900150983cd24fb0d6963f7d28e17f72:3:H.Abc\n");
     sources.add("a.hsb", b"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad:3:H.Sha\n");
     sources.add("a.mdb", b"*:900150983cd24fb0d6963f7d28e17f72:M.Abc:73\n");

@@ -4,6 +4,7 @@ use crate::container::{proof_of, unpack};
 use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
 use crate::group::{GroupBuilder, Prepared, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
+use crate::icons::{Groups, Icon};
 use crate::late::{Late, LateKind};
 use crate::logical::{Decide, ProgramsBuilder};
 use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile, why_unread};
@@ -15,7 +16,7 @@ use crate::ruleset::metadata::{self, Described, Metadata};
 use crate::ruleset::offset::Offset;
 use crate::ruleset::subsignature::{PerlSearch, Subsignature};
 use crate::ruleset::target::{Ranges, TARGETS};
-use crate::ruleset::{Fault, Line, expression, hash, ignore};
+use crate::ruleset::{Fault, Line, expression, hash, icon, ignore};
 use crate::yara::{self, StringKind};
 use lockgate_matcher::PatternId;
 use std::borrow::Cow;
@@ -111,6 +112,9 @@ struct Compiler {
     sections: HashList,
     imports: HashList,
     described: Vec<(Described, u32)>,
+    icons: Vec<Icon>,
+    /// The numbers of groups of icons, first and second ones apart.
+    icon_groups: HashMap<(bool, String), u32>,
 }
 
 /// What a line came to.
@@ -192,6 +196,7 @@ impl Compiler {
             late: late.into(),
             places,
             condition: Some(Box::new(rule.condition)),
+            icons: None,
             handler: None,
         });
         self.vacuous.push((0, signature));
@@ -230,6 +235,15 @@ impl Compiler {
                 }
                 let signature = self.add_signature(name, number, PLAIN)?;
                 self.described.push((described, signature));
+                Ok(Outcome::Loaded)
+            }
+            Kind::Idb => {
+                let icon::IconSignature { name, groups, look } = icon::parse(line)?;
+                if self.is_ignored(name, line) {
+                    return Ok(Outcome::Ignored);
+                }
+                let groups = self.icon_groups(groups.map(|group| Some(group.to_owned())));
+                self.icons.push(Icon { look, groups });
                 Ok(Outcome::Loaded)
             }
             // Rules are read as a whole.
@@ -305,6 +319,16 @@ impl Compiler {
         u32::try_from(self.signatures.len() - 1).map_err(|_| too_many())
     }
 
+    fn icon_groups(&mut self, names: [Option<String>; 2]) -> Groups {
+        let known = &mut self.icon_groups;
+        let mut number = |is_second, name: Option<String>| {
+            let next = known.len() as u32;
+            name.map(|name| *known.entry((is_second, name)).or_insert(next))
+        };
+        let [first, second] = names;
+        Groups { first: number(false, first), second: number(true, second) }
+    }
+
     fn add_logical(&mut self, entry: LogicalSignature<'_>, line: u32) -> Result<(), Fault> {
         let LogicalSignature { name, about, expression, subsignatures } = entry;
         let mut uses = Vec::with_capacity(subsignatures.len());
@@ -328,14 +352,26 @@ impl Compiler {
         let program = self.programs.add(expression);
         let triggers = late.iter().map(|late| self.programs.count_max(late.trigger));
         let count_max = triggers.fold(self.programs.count_max(program), u32::max);
-        let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some();
+        let has_icons = about.icons.iter().any(Option::is_some);
+        let icons = has_icons.then(|| self.icon_groups(about.icons));
+        let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some() || has_icons;
         let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
         let places = late.iter().fold(0, |places, late| places | late.places());
         let handler = about.handler;
-        let (needs_whole, late) = (!late.is_empty() || handler.is_some(), late.into());
+        let (needs_whole, late) = (!late.is_empty() || handler.is_some() || has_icons, late.into());
         let container = about.container.map(Box::new);
         let condition = None;
-        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition, handler });
+        self.logics.push(Logic {
+            program,
+            count_max,
+            container,
+            ranges,
+            late,
+            places,
+            condition,
+            icons,
+            handler,
+        });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {
@@ -428,6 +464,7 @@ impl Compiler {
             sections: self.sections,
             imports: self.imports,
             described: self.described,
+            icons: self.icons,
             wanted,
         };
         (database, self.report)

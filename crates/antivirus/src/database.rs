@@ -2,6 +2,7 @@
 
 use crate::group::Told;
 use crate::hashes::{HashList, Wanted};
+use crate::icons::{Groups, Icon};
 use crate::late::Late;
 use crate::layout::Needs;
 use crate::logical::Programs;
@@ -36,6 +37,8 @@ pub struct Database {
     pub(crate) wanted: Wanted,
     /// Files that are found by what their container says of them, and the signature of each.
     pub(crate) described: Vec<(Described, u32)>,
+    /// Icons that signatures name by their groups.
+    pub(crate) icons: Vec<Icon>,
 }
 
 /// Where a signature stands, and what kind it is.
@@ -68,6 +71,8 @@ pub(crate) struct Logic {
     pub places: u64,
     /// What a YARA rule asks, in place of the program.
     pub condition: Option<Box<crate::yara::Condition>>,
+    /// The icons of which a program must have one.
+    pub icons: Option<Groups>,
     /// The type that a file is then read as, in place of being found.
     pub handler: Option<FileType>,
 }
@@ -299,7 +304,7 @@ pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
 }
 
 lockgate_stored::stored!(struct Signature { name_at, name_bytes, file, line, logic });
-lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, handler });
+lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, icons, handler });
 lockgate_stored::stored!(struct Condition { offset, end_slack });
 lockgate_stored::stored!(struct InText { patterns, originals });
 lockgate_stored::stored!(struct Use { signature, condition, subsignature, lead_bytes });

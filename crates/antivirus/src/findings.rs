@@ -3,6 +3,7 @@
 
 use crate::database::{Condition, Database, FIRST_MACRO, Logic, PLAIN, Use};
 use crate::held::Whole;
+use crate::icons::{self, Groups, Look};
 use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, STEPS_OF_ONE_MAX, compare, follows, search};
 use crate::layout::Layout;
 use crate::logical::Decide;
@@ -91,6 +92,8 @@ struct LateState {
     places: Places,
     /// Steps that expressions have taken.
     steps: u64,
+    /// What a program's icon looks like, once that is asked.
+    looks: Option<Vec<Look>>,
 }
 
 /// The state of one part.
@@ -264,7 +267,10 @@ impl Findings {
         } else if !is_new {
             return interest(false);
         }
-        let is_early = logic.ranges.is_none() && logic.late.is_empty() && logic.condition.is_none();
+        let is_early = logic.ranges.is_none()
+            && logic.late.is_empty()
+            && logic.condition.is_none()
+            && logic.icons.is_none();
         if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
@@ -339,7 +345,8 @@ impl Findings {
             }
         }
         let Some(condition) = &logic.condition else {
-            return database.programs.holds(program, matched, &|id| self.matches(key, id));
+            let holds = database.programs.holds(program, matched, &|id| self.matches(key, id));
+            return holds && logic.icons.as_ref().is_none_or(|icons| self.has_icon(database, icons, ended));
         };
         let places = |id| {
             let late = self.late.as_ref().and_then(|late| late.places.get(&key.subsignature(id)));
@@ -351,10 +358,28 @@ impl Findings {
         condition.holds(&Facts { count: &count, places: &places, length, entry, bytes })
     }
 
+    /// Whether a program has one of these icons.
+    fn has_icon(&mut self, database: &Database, groups: &Groups, ended: &Ended<'_>) -> bool {
+        if database.icons.is_empty() {
+            return false;
+        }
+        let (program, bytes) = match (ended.layout.program(), ended.whole) {
+            (Some(program), Whole::Bytes(bytes)) => (program, bytes),
+            (None, _) => return false,
+            (_, Whole::NotHeld(reason)) => {
+                self.undecided.get_or_insert(reason);
+                return false;
+            }
+        };
+        let state = self.late.get_or_insert_default();
+        let looks = state.looks.get_or_insert_with(|| icons::looks(program, bytes));
+        icons::is_listed(looks, &database.icons, groups)
+    }
+
     /// How often a late subsignature matches.
     fn look(&mut self, logic: &Logic, late: &Late, key: Key, ended: &Ended<'_>) -> Result<u32, Reason> {
         let state = self.late.get_or_insert_default();
-        let LateState { places, steps } = &mut **state;
+        let LateState { places, steps, .. } = &mut **state;
         match &late.kind {
             LateKind::Perl(perl) => {
                 let granted = (STEPS_MAX - (*steps).min(STEPS_MAX)).min(STEPS_OF_ONE_MAX);

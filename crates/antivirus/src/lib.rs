@@ -24,6 +24,7 @@ mod findings;
 mod group;
 mod hashes;
 mod held;
+mod icons;
 mod late;
 mod layout;
 mod logical;

@@ -25,6 +25,8 @@ pub enum Kind {
     Ldb,
     /// What a container says of a file in it.
     Cdb,
+    /// Icons that logical signatures name by their groups.
+    Idb,
     /// YARA rules.
     Yar,
     /// MD5 of files that are in order.
@@ -39,7 +41,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Hdb,
         Self::Hsb,
         Self::Mdb,
@@ -48,6 +50,7 @@ impl Kind {
         Self::Ndb,
         Self::Ldb,
         Self::Cdb,
+        Self::Idb,
         Self::Yar,
         Self::Fp,
         Self::Sfp,
@@ -66,6 +69,7 @@ impl Kind {
             Self::Ndb => "ndb",
             Self::Ldb => "ldb",
             Self::Cdb => "cdb",
+            Self::Idb => "idb",
             Self::Yar => "yar",
             Self::Fp => "fp",
             Self::Sfp => "sfp",
@@ -104,7 +108,6 @@ pub(crate) fn why_unread(ending: &str) -> &'static str {
         "ftm" => "types of files are recognised by the gateway itself",
         "info" | "cfg" => "it describes other files, or sets up ClamAV",
         "pdb" | "gdb" | "wdb" => "links that hide where they lead are not judged",
-        "idb" => "icons are not compared",
         "crb" | "cat" => "signatures of programs are not verified",
         "pwdb" => "encrypted archives are not opened",
         _ => "it is of no kind that is known",
@@ -198,6 +201,7 @@ lockgate_stored::stored!(enum Kind {
     10 => Sfp,
     11 => Ign,
     12 => Ign2,
+    13 => Idb,
 });
 lockgate_stored::stored!(struct Count { loaded, failed, ignored, other_engine });
 lockgate_stored::stored!(struct Failure { file, line, column, reason });

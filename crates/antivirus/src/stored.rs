@@ -59,7 +59,7 @@ impl Database {
 fn store(database: &Database, to: &mut Writer<'_>) {
     // What is wanted follows from the lists.
     let Database { groups, signatures, names, files, logics, programs, conditions, .. } = database;
-    let Database { listed, allowed, sections, imports, described, wanted: _, .. } = database;
+    let Database { listed, allowed, sections, imports, described, icons, wanted: _, .. } = database;
     groups.iter().for_each(|group| group.store(to));
     signatures.store(to);
     names.store(to);
@@ -69,6 +69,7 @@ fn store(database: &Database, to: &mut Writer<'_>) {
     conditions.store(to);
     [listed, allowed, sections, imports].iter().for_each(|list| list.store(to));
     described.store(to);
+    icons.store(to);
 }
 
 fn load(from: &mut Reader<'_>) -> Result<Database, Unfit> {
@@ -89,6 +90,7 @@ fn load(from: &mut Reader<'_>) -> Result<Database, Unfit> {
         sections: Stored::load(from)?,
         imports: Stored::load(from)?,
         described: Stored::load(from)?,
+        icons: Stored::load(from)?,
         wanted: Wanted::default(),
     };
     database.wanted = Wanted::of(&[&database.listed, &database.allowed]);

@@ -74,7 +74,11 @@ pub(crate) fn part(id: u32, parent: Option<u32>, detected: FileType) -> Part {
 }
 
 /// One file as root, in these chunks: names and offsets.
-fn scan(database: &Arc<crate::Database>, detected: FileType, chunks: &[&[u8]]) -> Vec<(String, Option<u64>)> {
+pub(crate) fn scan(
+    database: &Arc<crate::Database>,
+    detected: FileType,
+    chunks: &[&[u8]],
+) -> Vec<(String, Option<u64>)> {
     let mut hits = Hits::default();
     let mut scanner = scanner(database);
     let mut want = scanner.open(&part(0, None, detected));

@@ -5,11 +5,13 @@ mod imports;
 mod macho;
 mod ordinals;
 mod pe;
+mod resources;
 mod version;
 
 pub(crate) use imports::import_text;
 #[cfg(test)]
 pub(crate) use pe::program_headers;
+pub(crate) use resources::resources;
 
 use crate::ruleset::offset::{Offset, Section};
 use lockgate_model::FileType;
@@ -62,6 +64,8 @@ pub(crate) struct Range {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Windows {
     pub bits: Bits,
+    /// It is a DLL.
+    pub is_library: bool,
     headers_bytes: u64,
     /// Address and length.
     imports: (u64, u64),

@@ -22,6 +22,8 @@ pub(crate) struct About {
     pub target: u8,
     pub container: Option<Container>,
     pub ranges: Ranges,
+    /// The groups of icons of which a program must have one.
+    pub icons: [Option<String>; 2],
     /// The type that its files are then read as: it names none of them bad.
     pub handler: Option<FileType>,
 }
@@ -114,7 +116,8 @@ pub(crate) fn parse_target(text: &str) -> Result<u8, Fault> {
 }
 
 pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
-    let mut about = About { target: 0, container: None, ranges: Ranges::default(), handler: None };
+    let mut about =
+        About { target: 0, container: None, ranges: Ranges::default(), icons: [None, None], handler: None };
     let mut target = None;
     for (index, pair) in text.split(',').enumerate() {
         let at = offset_in(text, pair);
@@ -139,9 +142,8 @@ pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
             "NumberOfSections" => about.ranges.sections = Some(parse_range(value).map_err(here)?),
             "Container" => about.container = Some(parse_container(value).map_err(here)?),
             "Intermediates" => about.container = Some(parse_intermediates(value).map_err(here)?),
-            "IconGroup1" | "IconGroup2" => {
-                return Err(here(Fault::new(format!("{key} compares icons, which is not done yet"))));
-            }
+            "IconGroup1" => about.icons[0] = Some(value.to_owned()),
+            "IconGroup2" => about.icons[1] = Some(value.to_owned()),
             "HandlerType" => about.handler = Some(parse_handler(value).map_err(here)?),
             _ => return Err(here(Fault::new(format!("unknown keyword {key:?} in the target description")))),
         }
@@ -151,6 +153,9 @@ pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
         return Err(Fault::new(
             "EntryPoint and NumberOfSections are for the targets 1 (PE), 6 (ELF) and 9 (Mach-O)",
         ));
+    }
+    if about.target != PROGRAM_TARGET && about.icons.iter().any(Option::is_some) {
+        return Err(Fault::new("IconGroup1 and IconGroup2 are for the target 1 (PE)"));
     }
     Ok(Line::Signature(about))
 }
