@@ -92,5 +92,6 @@ fn transaction() -> Transaction {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     }
 }

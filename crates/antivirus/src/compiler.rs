@@ -422,8 +422,8 @@ impl Compiler {
     fn finish(mut self) -> (Database, Report) {
         for list in [&mut self.listed, &mut self.allowed, &mut self.sections, &mut self.imports] {
             list.sort();
+            list.note_sizes();
         }
-        self.sections.note_sizes();
         let programs = self.programs.finish();
         let mut vacuous: [Vec<u32>; TARGETS] = Default::default();
         for (target, signature) in self.vacuous {

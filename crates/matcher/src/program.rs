@@ -87,6 +87,11 @@ impl Program {
             + self.runs.capacity() * size_of::<Run>()
     }
 
+    /// Whether these atoms are some bytes in a row and nothing else.
+    pub fn is_one_run(&self, (first, end): (u32, u32)) -> bool {
+        matches!(self.atoms.get(first as usize..end as usize), Some([Atom::Run(_)]))
+    }
+
     /// Gives back what was reserved and not used.
     pub fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
