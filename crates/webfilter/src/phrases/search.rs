@@ -24,7 +24,7 @@ pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
 use prose::Prose;
 use std::ops::Range;
-use windows::{BEFORE, CORE_BYTES, Edges, Entry, Filter, Kind, Windows};
+use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Windows};
 
 /// How far before and behind a window the rest of its pattern may reach.
 pub(super) const REACH: usize = PHRASE_BYTES_MAX * 3;
@@ -288,11 +288,17 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
     let [behind, before, core, three, two] = entries;
     let list = |entries: &[Entry]| entries.iter().map(|entry| entry.word).collect::<Vec<_>>();
     let (long, long_before) = (list(behind), list(before));
-    let mut cores: Vec<u64> = long_before.iter().map(|word| word >> (8 * BEFORE)).collect();
-    cores.extend(long.iter().copied().chain(list(core)));
+    let of_kind = |words: &[u64], kind: Kind, shift: usize| {
+        words.iter().map(|word| ((word >> shift) as u32, kind)).collect::<Vec<_>>()
+    };
+    let cores = [
+        of_kind(&long, Kind::Behind, 0),
+        of_kind(&long_before, Kind::Before, 8 * BEFORE),
+        of_kind(&list(core), Kind::Core, 0),
+    ];
     Sought {
         classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
-        cores: Filter::new(&cores, prose.common(4)),
+        cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
         behind: Filter::new(&long, &[]),
         before: Filter::new(&long_before, &[]),
         core: Edges::new(core),
