@@ -4,7 +4,7 @@
 //! is left of it is left of the text, too. Where what stands around it is a copy as well, it is looked up once for both, else by
 //! itself in the text. What of the text was not copied is gone through as any other.
 
-use super::copies::{Copied, Copies, Kept, copied, stretches};
+use super::copies::{Copied, Copies, Kept, stretches};
 use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, has};
 use super::{Open, Search, Span, first, set};
 use std::ops::Range;
@@ -44,22 +44,19 @@ impl Search {
         (blocks, from): (&[Kept], usize),
         open: &mut Open,
     ) {
-        let mut wanted = Masks::default();
-        let mut alike = [[0; BATCH / MASK]; 5];
-        let mut in_text = Elsewhere {
-            text: text.text,
-            blocks: blocks.get(from..).unwrap_or_default(),
-            before: [0; _],
-            behind: [0; _],
-            around: Masks::default(),
-        };
-        let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied();
-        know(before.unwrap_or_default(), &mut wanted, &mut alike, &mut in_text);
+        let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied().unwrap_or_default();
+        let blocks = blocks.get(from..).unwrap_or_default();
+        let copied = Copied::new(&before, blocks);
+        let Copied { three, four, eight, before } = &copied;
+        let alike = [eight, before, four, three, three];
+        let in_text = Elsewhere { text: text.text, blocks, copied: &copied };
+        let all = first((blocks.len() * MASK).min(BATCH));
+        let wanted = Masks { cores: all, short: all };
         self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
         for (kind, places) in batch.kept() {
             for at in places {
                 let mut word = self.verify(kind, place + usize::from(*at), raw);
-                if has(&alike[kind as usize], *at) {
+                if has(alike[kind as usize], *at) {
                     word = self.verify(kind, in_text.at(*at), text).or(word);
                 }
                 if let Some(word) = word {
@@ -110,23 +107,6 @@ impl Search {
             }
             from += count;
         }
-    }
-}
-
-/// Of a batch's blocks: which places there are; which have a window of each kind that is the same in the text; and which not.
-fn know(mut before: Kept, wanted: &mut Masks, alike: &mut [Bits; 5], in_text: &mut Elsewhere<'_>) {
-    for (at, kept) in in_text.blocks.iter().take(BATCH / MASK).enumerate() {
-        let next = in_text.blocks.get(at + 1).copied().unwrap_or_default();
-        let Copied { three, four, eight, before: four_before } = copied(&before, kept, &next);
-        before = *kept;
-        (wanted.cores[at], wanted.short[at]) = (u64::MAX, u64::MAX);
-        in_text.behind[at] = four & !eight;
-        in_text.before[at] = four & !four_before;
-        in_text.around.cores[at] = four & !(eight & four_before);
-        in_text.around.short[at] = three & !(four & four_before);
-        let [of_behind, of_before, of_core, of_three, of_two] = alike;
-        (of_behind[at], of_before[at], of_core[at]) = (eight, four & four_before, four);
-        (of_three[at], of_two[at]) = (three, three);
     }
 }
 

@@ -5,6 +5,7 @@
 //! is copied. So four bytes in a row that are no spaces stand in both readings, or in none.
 
 use super::super::block::{BLOCK, low};
+use super::places::{BATCH, Bits, MASK};
 use std::ops::Range;
 
 /// For each 64 bytes of the raw reading from somewhere on, which were copied and to where.
@@ -28,6 +29,9 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// Nothing is known.
+    const NONE: Self = Self { mask: 0, text: 0, end: 0, bytes: 0 };
+
     /// Where a byte of the block stands in the text, if it does.
     #[inline]
     pub fn place(&self, bit: usize) -> usize {
@@ -114,34 +118,48 @@ pub(super) fn stretches(blocks: &[Kept]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// The places of a block, a bit for each, of which more than the byte is copied.
+/// A bit for each place of a batch of which more than the byte is copied.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Copied {
     /// With the three bytes behind it.
-    pub four: u64,
+    pub four: Bits,
     /// With the two behind it.
-    pub three: u64,
+    pub three: Bits,
     /// With the seven behind it.
-    pub eight: u64,
-    /// The four bytes before it are.
-    pub before: u64,
+    pub eight: Bits,
+    /// With the three behind it, and the four bytes before it are.
+    pub before: Bits,
 }
 
-/// The places of a block, which follows `before` and is followed by `next`.
-#[inline(always)]
-pub(super) fn copied(before: &Kept, kept: &Kept, next: &Kept) -> Copied {
-    let all = |kept: &Kept, next: &Kept| {
-        let next = if kept.goes_on(next) { next.mask } else { 0 };
-        u128::from(kept.mask) | u128::from(next) << BLOCK
-    };
-    let here = all(kept, next);
-    let two = here & here >> 1;
-    let four = two & two >> 2;
-    let eight = four & four >> 4;
-    // Four before it: those that begin four earlier, of which some may be in the block before.
-    let earlier = if before.goes_on(kept) { before.mask } else { 0 };
-    let earlier = u128::from(earlier) | u128::from(kept.mask) << BLOCK;
-    let pairs = earlier & earlier >> 1;
-    let fours = (pairs & pairs >> 2) >> (BLOCK - 4);
-    Copied { four: four as u64, three: (two & here >> 2) as u64, eight: eight as u64, before: fours as u64 }
+impl Copied {
+    /// Of the first blocks of these, which follow `before`.
+    pub fn new<'a>(mut before: &'a Kept, blocks: &'a [Kept]) -> Self {
+        let mut copied = Self::default();
+        for (at, kept) in blocks.iter().take(BATCH / MASK).enumerate() {
+            let next = blocks.get(at + 1).unwrap_or(&Kept::NONE);
+            let next = if kept.goes_on(next) { next.mask } else { 0 };
+            let earlier = if before.goes_on(kept) { before.mask } else { 0 };
+            copied.set(at, [earlier, kept.mask, next]);
+            before = kept;
+        }
+        copied
+    }
+
+    /// The block's mask is the second, between those of the text before and behind it.
+    #[inline(always)]
+    fn set(&mut self, at: usize, [earlier, here, next]: [u64; 3]) {
+        // Those that begin so many places on, and places of which so many are copied.
+        let on = |mask: u64, next: u64, places: u32| mask >> places | next << (u64::BITS - places);
+        let two = here & on(here, next, 1);
+        let next_two = next & next >> 1;
+        let four = two & on(two, next_two, 2);
+        let next_four = next_two & next_two >> 2;
+        let earlier_two = earlier & on(earlier, here, 1);
+        let earlier_four = earlier_two & on(earlier_two, two, 2);
+        self.three[at] = two & on(here, next, 2);
+        self.four[at] = four;
+        self.eight[at] = four & on(four, next_four, 4);
+        // Four before it: those that begin four earlier, of which some may be in the block before.
+        self.before[at] = four & on(earlier_four, four, 60);
+    }
 }

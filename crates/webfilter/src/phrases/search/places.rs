@@ -9,7 +9,7 @@ mod x86_64;
 
 use super::super::block::Speed;
 use super::classes::Classes;
-use super::copies::Kept;
+use super::copies::{Copied, Kept};
 use super::windows::{BEFORE, BEHIND, CORE_BYTES, Cores, Edges, Filter, Kind, LONG, SHORT, SHORTER, word};
 
 /// How many places are looked at before what was kept is gone through.
@@ -54,6 +54,14 @@ pub(super) struct Sought {
     pub open: Open,
 }
 
+impl Sought {
+    /// Whether a window of that kind may have the core at a place.
+    #[inline(always)]
+    fn has(&self, kind: Kind, near: &Near, place: u16) -> bool {
+        self.cores.kinds(word_at(near, place) as u32) >> kind as u32 & 1 == 1
+    }
+}
+
 /// Short windows that are still looked for: in a page words come again, and most need to be found once.
 #[derive(Clone, Debug)]
 pub(in crate::phrases) struct Open {
@@ -68,14 +76,27 @@ pub(super) struct Elsewhere<'a> {
     pub text: &'a [u8],
     /// Where the places stand there.
     pub blocks: &'a [Kept],
-    /// Those before which other bytes stand, and those behind which.
-    pub before: Bits,
-    pub behind: Bits,
-    /// Those around which other bytes stand: what has a core, and what is short.
-    pub around: Masks,
+    /// What stands there as well.
+    pub copied: &'a Copied,
 }
 
 impl Elsewhere<'_> {
+    /// Places that stand there, but other bytes behind them.
+    fn behind(&self) -> Bits {
+        but(&self.copied.four, &self.copied.eight)
+    }
+
+    /// Places that stand there, but other bytes before them.
+    fn before(&self) -> Bits {
+        but(&self.copied.four, &self.copied.before)
+    }
+
+    /// Those around which other bytes stand: what has a core, and what is short.
+    fn around(&self) -> Masks {
+        let Copied { three, four, eight, before } = self.copied;
+        Masks { cores: but(four, &both(eight, before)), short: but(three, &both(four, before)) }
+    }
+
     /// Where a place of the batch stands.
     #[inline(always)]
     pub fn at(&self, place: u16) -> usize {
@@ -238,35 +259,38 @@ impl Batch {
         if let Some(other) = other {
             let [behind_there, before_there] = &mut self.kept_elsewhere;
             let [of_behind, of_before] = &mut there;
-            let places = &mut self.places;
-            let others = those(places, &behind[..self.counts[0]], &other.behind);
-            for place in &places[..others] {
+            let marked = both(&self.masks.cores, &wanted.cores);
+            let others = take_all(&marked, &other.behind(), &mut self.places, &take);
+            let others = those(&mut self.places, others, |place| sought.has(Kind::Behind, near, place));
+            for place in &self.places[..others] {
                 let (here, _) = words(other.text, other.at(*place));
                 add(behind_there, of_behind, *place, sought.behind.holds(here));
             }
-            let others = those(places, &before[..self.counts[1]], &other.before);
-            for place in &places[..others] {
+            let others = take_all(&marked, &other.before(), &mut self.places, &take);
+            let others = those(&mut self.places, others, |place| sought.has(Kind::Before, near, place));
+            for place in &self.places[..others] {
                 let (_, around) = words(other.text, other.at(*place));
                 add(before_there, of_before, *place, sought.before.holds(around));
             }
         }
-        let around = other.map_or(Masks::default(), |other| other.around);
+        let around = other.map_or(Masks::default(), Elsewhere::around);
         let [behind_count, before_count, core_count, three_count, two_count] = &mut self.counts;
-        sift(behind, behind_count, |place| sought.behind.holds(word_at(near, place)));
-        sift(before, before_count, |place| sought.before.holds(word_before(near, place)));
-        sift(core, core_count, |place| open.core.holds(word_at(near, place)));
-        (*three_count, *two_count) = (0, 0);
+        *behind_count = those(behind, *behind_count, |place| sought.behind.holds(word_at(near, place)));
+        *before_count = those(before, *before_count, |place| sought.before.holds(word_before(near, place)));
+        *core_count = those(core, *core_count, |place| open.core.holds(word_at(near, place)));
+        let mut short = [0; 2];
         if sought.classes.is_some() {
             let marked = take_all(&self.masks.short, &wanted.short, &mut self.places, &take);
             for place in &self.places[..marked] {
                 let word = word_at(near, *place);
-                add(three, three_count, *place, open.three.holds(word));
-                add(two, two_count, *place, open.two.holds(word));
+                add(three, &mut short[0], *place, open.three.holds(word));
+                add(two, &mut short[1], *place, open.two.holds(word));
             }
         }
-        sift_between(near, core, core_count, &around.cores, &sought.core);
-        sift_between(near, three, three_count, &around.short, &sought.three);
-        sift_between(near, two, two_count, &around.short, &sought.two);
+        [*three_count, *two_count] = short;
+        keep_between(near, core, core_count, &around.cores, &sought.core);
+        keep_between(near, three, three_count, &around.short, &sought.three);
+        keep_between(near, two, two_count, &around.short, &sought.two);
         self.counts_elsewhere = there;
     }
 }
@@ -283,38 +307,40 @@ fn each<'a>(
 
 /// Keeps of short windows those that have the right bytes around them, or are looked at elsewhere.
 #[inline(always)]
-fn sift_between<const BYTES: usize, const SLOTS: usize>(
+fn keep_between<const BYTES: usize, const SLOTS: usize>(
     near: &Near,
     places: &mut Places,
     count: &mut usize,
     elsewhere: &Bits,
     edges: &Edges<BYTES, SLOTS>,
 ) {
-    sift(places, count, |place| {
+    *count = those(places, *count, |place| {
         let before = near[usize::from(place) % BATCH + BEFORE - 1];
         edges.holds(before, word_at(near, place)) | has(elsewhere, place)
     });
 }
 
-/// Keeps some of the places.
+/// Keeps those of so many places of which something holds; how many.
 #[inline(always)]
-fn sift(places: &mut Places, count: &mut usize, is_one: impl Fn(u16) -> bool) {
+fn those(places: &mut Places, count: usize, holds: impl Fn(u16) -> bool) -> usize {
     let mut kept = 0;
-    for at in 0..*count {
+    for at in 0..count {
         let place = places[at % BATCH];
-        add(places, &mut kept, place, is_one(place));
+        add(places, &mut kept, place, holds(place));
     }
-    *count = kept;
+    kept
 }
 
-/// Writes those of the places that have a bit; how many.
+/// The bits of both.
 #[inline(always)]
-fn those(into: &mut Places, places: &[u16], bits: &Bits) -> usize {
-    let mut count = 0;
-    for place in places {
-        add(into, &mut count, *place, has(bits, *place));
-    }
-    count
+fn both(one: &Bits, other: &Bits) -> Bits {
+    std::array::from_fn(|at| one[at] & other[at])
+}
+
+/// The bits of one but for those of another.
+#[inline(always)]
+fn but(one: &Bits, other: &Bits) -> Bits {
+    std::array::from_fn(|at| one[at] & !other[at])
 }
 
 /// Whether a place has a bit.
