@@ -24,7 +24,7 @@ pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
 use prose::Prose;
 use std::ops::Range;
-use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Windows};
+use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Longs, Windows, core_first, core_last};
 
 /// How far before and behind a window the rest of its pattern may reach.
 pub(super) const REACH: usize = PHRASE_BYTES_MAX * 3;
@@ -103,8 +103,8 @@ impl Search {
         let sought = sought(&entries, &prose);
         let [behind, before, core, three, two] = entries;
         let windows = [
-            Windows::new(behind, &sought.behind),
-            Windows::new(before, &sought.before),
+            Windows::long(behind),
+            Windows::long(before),
             Windows::new(core, &sought.open.core),
             Windows::new(three, &sought.open.three),
             Windows::new(two, &sought.open.two),
@@ -299,8 +299,8 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
     Sought {
         classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
         cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
-        behind: Filter::new(&long, &[]),
-        before: Filter::new(&long_before, &[]),
+        behind: Longs::new(long.iter().copied().map(core_first)),
+        before: Longs::new(long_before.iter().copied().map(core_last)),
         core: Edges::new(core),
         three: Edges::new(three),
         two: Edges::new(two),
