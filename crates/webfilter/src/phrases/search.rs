@@ -23,8 +23,14 @@ use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
 use prose::Prose;
+use std::cell::RefCell;
 use std::ops::Range;
 use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Longs, Windows, core_first, core_last};
+
+thread_local! {
+    /// Room for the places of a batch. Nothing in it is read that was not written for the same batch.
+    static ROOM: RefCell<Box<Batch>> = RefCell::new(Box::new(Batch::new()));
+}
 
 /// How far before and behind a window the rest of its pattern may reach.
 pub(super) const REACH: usize = PHRASE_BYTES_MAX * 3;
@@ -130,11 +136,12 @@ impl Search {
     /// Finds the patterns whose windows have their places in a reading.
     pub fn scan(&self, span: &mut Span<'_>, open: &mut Open) {
         let places = span.places();
-        let mut batch = Batch::new();
-        self.walk(&mut batch, span.text, places, open, &mut |kind, at, open| {
-            if let Some(word) = self.verify(kind, at, span) {
-                self.close(kind, word, open, &[&*span]);
-            }
+        ROOM.with_borrow_mut(|batch| {
+            self.walk(batch, span.text, places, open, &mut |kind, at, open| {
+                if let Some(word) = self.verify(kind, at, span) {
+                    self.close(kind, word, open, &[&*span]);
+                }
+            });
         });
         self.scan_for_tiny(span);
     }
@@ -149,33 +156,36 @@ impl Search {
         found: &mut impl FnMut(Kind, usize, &mut Open),
     ) {
         for from in places.clone().step_by(BATCH) {
-            let bits = first((places.end - from).min(BATCH));
-            self.look(batch, text, from, &Masks { cores: bits, short: bits }, None, open);
+            let end = places.end.min(from + BATCH);
+            let bits = first(end - from);
+            self.look(batch, text, from..end, &Masks { cores: bits, short: bits }, None, open);
             for (kind, places) in batch.kept() {
                 places.iter().for_each(|at| found(kind, from + usize::from(*at), open));
             }
         }
     }
 
-    /// A batch of places, of which some may be looked at elsewhere as well.
+    /// A batch of places, of which some may be looked at elsewhere as well. No others are wanted.
     fn look(
         &self,
         batch: &mut Batch,
         text: &[u8],
-        from: usize,
+        places: Range<usize>,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
         open: &Open,
     ) {
-        let copy: Near;
-        let near: &Near = match from.checked_sub(BEFORE).and_then(|before| text[before..].first_chunk()) {
-            Some(near) => near,
-            None => {
-                copy = near_edge(text, from);
-                &copy
-            }
-        };
-        batch.look(&self.sought, open, near, wanted, other, self.speed);
+        let (from, masks) = (places.start, places.len().div_ceil(MASK));
+        let before = from.checked_sub(BEFORE).and_then(|before| text.get(before..));
+        if let Some(near) = before.and_then(|bytes| Near::new(bytes, masks)) {
+            return batch.look(&self.sought, open, &near, wanted, other, self.speed);
+        }
+        let mut edge = std::mem::take(&mut batch.edge);
+        fill_edge(&mut edge, text, from, Near::bytes_for(masks));
+        if let Some(near) = Near::new(&edge, masks) {
+            batch.look(&self.sought, open, &near, wanted, other, self.speed);
+        }
+        batch.edge = edge;
     }
 
     fn scan_for_tiny(&self, span: &mut Span<'_>) {
@@ -256,13 +266,14 @@ fn compare(pattern: &Pattern, start: usize, span: &mut Span<'_>) {
     }
 }
 
-/// What stands near places of which not all have so much before or behind them.
-fn near_edge(text: &[u8], from: usize) -> Near {
-    let mut near = [0; _];
+/// What stands near places of which not all have so much before or behind them, in so many bytes.
+fn fill_edge(edge: &mut Vec<u8>, text: &[u8], from: usize, bytes: usize) {
     let before = from.min(BEFORE);
-    let there = &text[from - before..text.len().min(from - before + near.len() - BEFORE)];
-    near[BEFORE - before..][..there.len()].copy_from_slice(there);
-    near
+    let there = &text[from - before..];
+    edge.clear();
+    edge.resize(BEFORE - before, 0);
+    edge.extend_from_slice(&there[..there.len().min(bytes - edge.len())]);
+    edge.resize(bytes, 0);
 }
 
 /// A bit for each of so many places.

@@ -6,7 +6,7 @@
 
 use super::copies::{Copied, Copies, Kept, stretches};
 use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, has};
-use super::{Open, Search, Span, first, set};
+use super::{Open, ROOM, Search, Span, first, set};
 use std::ops::Range;
 
 /// How many of a copied stretch's last places have no core behind them that is copied whole, and how many no short window.
@@ -16,20 +16,30 @@ const SHORT_OPEN: usize = 2;
 impl Search {
     /// Finds the patterns whose windows have their places in either reading.
     pub fn scan_both(&self, raw: &mut Span<'_>, text: &mut Span<'_>, copies: &Copies, open: &mut Open) {
+        ROOM.with_borrow_mut(|batch| self.scan_both_in(batch, raw, text, copies, open));
+    }
+
+    fn scan_both_in(
+        &self,
+        batch: &mut Batch,
+        raw: &mut Span<'_>,
+        text: &mut Span<'_>,
+        copies: &Copies,
+        open: &mut Open,
+    ) {
         let places = (raw.places(), text.places());
         let (alike, blocks) = copies.within(&places.0, &places.1);
-        let mut batch = Batch::new();
         for places in [places.0.start..alike.start, alike.end..places.0.end] {
-            self.walk(&mut batch, raw.text, places, open, &mut |kind, at, open| {
+            self.walk(batch, raw.text, places, open, &mut |kind, at, open| {
                 if let Some(word) = self.verify(kind, at, raw) {
                     self.close(kind, word, open, &[&*raw, &*text]);
                 }
             });
         }
         for from in (0..blocks.len()).step_by(BATCH / MASK) {
-            self.look_at_both(&mut batch, raw, text, alike.start + from * MASK, (blocks, from), open);
+            self.look_at_both(batch, raw, text, alike.start + from * MASK, (blocks, from), open);
         }
-        self.walk_but(&mut batch, raw, text, &stretches(blocks), open);
+        self.walk_but(batch, raw, text, &stretches(blocks), open);
         self.scan_for_tiny(raw);
         self.scan_for_tiny(text);
     }
@@ -46,13 +56,13 @@ impl Search {
     ) {
         let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied().unwrap_or_default();
         let blocks = blocks.get(from..).unwrap_or_default();
-        let copied = Copied::new(&before, blocks);
-        let Copied { three, four, eight, before } = &copied;
+        batch.copied.read(before, blocks);
+        let in_text = Elsewhere { text: text.text, blocks };
+        let count = (blocks.len() * MASK).min(BATCH);
+        let wanted = Masks { cores: first(count), short: first(count) };
+        self.look(batch, raw.text, place..place + count, &wanted, Some(&in_text), open);
+        let Copied { three, four, eight, before, .. } = &batch.copied;
         let alike = [eight, before, four, three, three];
-        let in_text = Elsewhere { text: text.text, blocks, copied: &copied };
-        let all = first((blocks.len() * MASK).min(BATCH));
-        let wanted = Masks { cores: all, short: all };
-        self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
         for (kind, places) in batch.kept() {
             for at in places {
                 let mut word = self.verify(kind, place + usize::from(*at), raw);
@@ -97,7 +107,7 @@ impl Search {
                 cores: but(from, count, CORES_OPEN, &mut cores),
                 short: but(from, count, SHORT_OPEN, &mut short),
             };
-            self.look(batch, text.text, from, &here, None, open);
+            self.look(batch, text.text, from..from + count, &here, None, open);
             for (kind, places) in batch.kept() {
                 for at in places {
                     if let Some(word) = self.verify(kind, from + usize::from(*at), text) {

@@ -16,14 +16,58 @@ use super::windows::{
 };
 
 /// How many places are looked at before what was kept is gone through.
-pub(super) const BATCH: usize = 16 * MASK;
+pub(super) const BATCH: usize = 64 * MASK;
 /// The places of one mask.
 pub(super) const MASK: usize = 64;
 /// How many places are taken from a mask at once.
 const TAKEN: usize = 8;
 
-/// The bytes of a batch's places, and some before and behind them. Outside the text they are zero, which is no space.
-pub(super) type Near = [u8; BEFORE + BATCH + 2 * MASK];
+/// The bytes of a batch's places, as many as some masks have, and some before and behind them. Outside the text they are zero,
+/// which is no space.
+pub(super) struct Near<'a> {
+    bytes: &'a [u8],
+    masks: usize,
+}
+
+impl<'a> Near<'a> {
+    /// Bytes for so many masks, if there are enough.
+    pub fn new(bytes: &'a [u8], masks: usize) -> Option<Self> {
+        let masks = masks.min(BATCH / MASK);
+        let bytes = bytes.get(..Self::bytes_for(masks))?;
+        Some(Self { bytes, masks })
+    }
+
+    /// How many are needed.
+    pub fn bytes_for(masks: usize) -> usize {
+        BEFORE + (masks + 2) * MASK
+    }
+
+    /// What stands at a place.
+    #[inline(always)]
+    fn word_at(&self, place: u16) -> u64 {
+        self.eight(usize::from(place) + BEFORE)
+    }
+
+    /// What stands around it.
+    #[inline(always)]
+    fn word_before(&self, place: u16) -> u64 {
+        self.eight(usize::from(place))
+    }
+
+    #[inline(always)]
+    fn eight(&self, at: usize) -> u64 {
+        let eight = self.bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
+    }
+
+    /// The bytes of 64 places.
+    #[inline(always)]
+    fn block(&self, at: usize) -> &[u8; MASK] {
+        const NONE: &[u8; MASK] = &[0; MASK];
+        self.bytes.get(BEFORE + at..).and_then(|bytes| bytes.first_chunk()).unwrap_or(NONE)
+    }
+}
+
 /// Places of a batch, and room behind the last.
 type Places = [u16; BATCH + MASK];
 /// What stands at places.
@@ -32,12 +76,18 @@ type Fours = [u32; BATCH + MASK];
 pub(super) type Bits = [u64; BATCH / MASK];
 
 /// A bit for each place of a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Masks {
     /// For what has a core: the first of four that are no spaces.
     pub cores: Bits,
     /// For shorter windows: what the classes let through.
     pub short: Bits,
+}
+
+impl Default for Masks {
+    fn default() -> Self {
+        Self { cores: [0; _], short: [0; _] }
+    }
 }
 
 /// What is looked for.
@@ -71,27 +121,9 @@ pub(super) struct Elsewhere<'a> {
     pub text: &'a [u8],
     /// Where the places stand there.
     pub blocks: &'a [Kept],
-    /// What stands there as well.
-    pub copied: &'a Copied,
 }
 
 impl Elsewhere<'_> {
-    /// Places that stand there, but other bytes behind them.
-    fn behind(&self) -> Bits {
-        but(&self.copied.four, &self.copied.eight)
-    }
-
-    /// Places that stand there, but other bytes before them.
-    fn before(&self) -> Bits {
-        but(&self.copied.four, &self.copied.before)
-    }
-
-    /// Those around which other bytes stand: what has a core, and what is short.
-    fn around(&self) -> Masks {
-        let Copied { three, four, eight, before } = self.copied;
-        Masks { cores: but(four, &both(eight, before)), short: but(three, &both(four, before)) }
-    }
-
     /// Where a place of the batch stands.
     #[inline(always)]
     pub fn at(&self, place: u16) -> usize {
@@ -130,6 +162,10 @@ pub(super) struct Batch {
     /// or before.
     kept_elsewhere: [Places; 2],
     counts_elsewhere: [usize; 2],
+    /// What of the places stands elsewhere.
+    pub copied: Copied,
+    /// What stands near places of which not all have so much before or behind them.
+    pub edge: Vec<u8>,
 }
 
 /// Where cores may stand, and the four bytes that do.
@@ -147,6 +183,8 @@ impl Batch {
             counts: [0; 5],
             kept_elsewhere: [[0; _]; 2],
             counts_elsewhere: [0; 2],
+            copied: Copied::default(),
+            edge: Vec::new(),
         }
     }
 
@@ -165,7 +203,7 @@ impl Batch {
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near,
+        near: &Near<'_>,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
         speed: Speed,
@@ -197,7 +235,7 @@ impl Batch {
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near,
+        near: &Near<'_>,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
@@ -211,7 +249,7 @@ impl Batch {
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near,
+        near: &Near<'_>,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
@@ -225,7 +263,7 @@ impl Batch {
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near,
+        near: &Near<'_>,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
         with: impl Sieve,
@@ -235,9 +273,12 @@ impl Batch {
         let mut counts = with.part(near, &marked, &sought.cores, &mut self.room, [behind, before, core]);
         counts[0] = with.long(near, Side::Behind, &sought.behind, behind, counts[0]);
         counts[1] = with.long(near, Side::Before, &sought.before, before, counts[1]);
-        let around = other.map_or(Masks::default(), Elsewhere::around);
+        let around = other.map_or(Masks::default(), |_| {
+            self.copied.know();
+            self.copied.around()
+        });
         counts[2] = with.between(near, &sought.core, &around.cores, core, counts[2]);
-        counts[2] = those(core, counts[2], |place| open.core.holds(word_at(near, place)));
+        counts[2] = those(core, counts[2], |place| open.core.holds(near.word_at(place)));
         let mut short = [0; 2];
         if sought.classes.is_some() {
             let marked = both(&self.masks.short, &wanted.short);
@@ -247,19 +288,19 @@ impl Batch {
                 with.between(near, &sought.three, &around.short, three, count),
                 with.between(near, &sought.two, &around.short, two, count),
             ];
-            short[0] = those(three, short[0], |place| open.three.holds(word_at(near, place)));
-            short[1] = those(two, short[1], |place| open.two.holds(word_at(near, place)));
+            short[0] = those(three, short[0], |place| open.three.holds(near.word_at(place)));
+            short[1] = those(two, short[1], |place| open.two.holds(near.word_at(place)));
         }
         self.counts = [counts[0], counts[1], counts[2], short[0], short[1]];
         self.counts_elsewhere = [0; 2];
         if let Some(other) = other {
             let [behind, before] = &mut self.kept_elsewhere;
-            let has = |kind, place| sought.cores.kinds(word_at(near, place) as u32) >> kind as u32 & 1 == 1;
-            let count = take_all(&both(&marked, &other.behind()), behind, with);
+            let has = |kind, place| sought.cores.kinds(near.word_at(place) as u32) >> kind as u32 & 1 == 1;
+            let count = take_all(&both(&marked, &self.copied.behind()), behind, with);
             let count = those(behind, count, |place| has(Kind::Behind, place));
             let holds = |place| sought.behind.holds(core_first(words(other.text, other.at(place)).0));
             self.counts_elsewhere[0] = those(behind, count, holds);
-            let count = take_all(&both(&marked, &other.before()), before, with);
+            let count = take_all(&both(&marked, &self.copied.before()), before, with);
             let count = those(before, count, |place| has(Kind::Before, place));
             let holds = |place| sought.before.holds(core_last(words(other.text, other.at(place)).1));
             self.counts_elsewhere[1] = those(before, count, holds);
@@ -275,7 +316,7 @@ trait Sieve: Copy {
     /// Parts the places that are marked by the kinds of windows that have the core there; how many have each.
     fn part(
         self,
-        near: &Near,
+        near: &Near<'_>,
         marked: &Bits,
         cores: &Cores,
         room: &mut Room,
@@ -283,13 +324,13 @@ trait Sieve: Copy {
     ) -> [usize; 3];
 
     /// Keeps those of so many places where a long window may stand; how many.
-    fn long(self, near: &Near, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize;
+    fn long(self, near: &Near<'_>, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize;
 
     /// Keeps those of so many places where a short window has the right bytes around it, or that are looked at elsewhere; how
     /// many.
     fn between<const BYTES: usize, const SLOTS: usize>(
         self,
-        near: &Near,
+        near: &Near<'_>,
         edges: &Edges<BYTES, SLOTS>,
         elsewhere: &Bits,
         places: &mut Places,
@@ -317,7 +358,7 @@ impl Sieve for Portable {
     #[inline(always)]
     fn part(
         self,
-        near: &Near,
+        near: &Near<'_>,
         marked: &Bits,
         cores: &Cores,
         room: &mut Room,
@@ -326,7 +367,7 @@ impl Sieve for Portable {
         let count = take_all(marked, &mut room.places, self);
         let mut counts = [0; 3];
         for place in &room.places[..count] {
-            let kinds = cores.kinds(word_at(near, *place) as u32);
+            let kinds = cores.kinds(near.word_at(*place) as u32);
             add(behind, &mut counts[0], *place, kinds & 1 << Kind::Behind as u32 != 0);
             add(before, &mut counts[1], *place, kinds & 1 << Kind::Before as u32 != 0);
             add(core, &mut counts[2], *place, kinds & 1 << Kind::Core as u32 != 0);
@@ -335,25 +376,25 @@ impl Sieve for Portable {
     }
 
     #[inline(always)]
-    fn long(self, near: &Near, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
+    fn long(self, near: &Near<'_>, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
         match side {
-            Side::Behind => those(places, count, |place| longs.holds(core_first(word_at(near, place)))),
-            Side::Before => those(places, count, |place| longs.holds(core_last(word_before(near, place)))),
+            Side::Behind => those(places, count, |place| longs.holds(core_first(near.word_at(place)))),
+            Side::Before => those(places, count, |place| longs.holds(core_last(near.word_before(place)))),
         }
     }
 
     #[inline(always)]
     fn between<const BYTES: usize, const SLOTS: usize>(
         self,
-        near: &Near,
+        near: &Near<'_>,
         edges: &Edges<BYTES, SLOTS>,
         elsewhere: &Bits,
         places: &mut Places,
         count: usize,
     ) -> usize {
         those(places, count, |place| {
-            let before = near[usize::from(place) % BATCH + BEFORE - 1];
-            edges.holds(before, word_at(near, place)) | has(elsewhere, place)
+            let before = near.word_before(place).to_le_bytes()[BEFORE - 1];
+            edges.holds(before, near.word_at(place)) | has(elsewhere, place)
         })
     }
 }
@@ -381,13 +422,13 @@ fn those(places: &mut Places, count: usize, holds: impl Fn(u16) -> bool) -> usiz
 
 /// The bits of both.
 #[inline(always)]
-fn both(one: &Bits, other: &Bits) -> Bits {
+pub(super) fn both(one: &Bits, other: &Bits) -> Bits {
     std::array::from_fn(|at| one[at] & other[at])
 }
 
 /// The bits of one but for those of another.
 #[inline(always)]
-fn but(one: &Bits, other: &Bits) -> Bits {
+pub(super) fn but(one: &Bits, other: &Bits) -> Bits {
     std::array::from_fn(|at| one[at] & !other[at])
 }
 
@@ -405,25 +446,6 @@ fn add(places: &mut Places, count: &mut usize, place: u16, is_one: bool) {
     // SAFETY: of at most `BATCH` places each is added once, so that fewer are there before.
     unsafe { *places.get_unchecked_mut(*count) = place };
     *count += usize::from(is_one);
-}
-
-/// What stands at a place.
-#[inline(always)]
-fn word_at(near: &Near, at: u16) -> u64 {
-    eight(near, usize::from(at) + BEFORE)
-}
-
-/// What stands around it.
-#[inline(always)]
-fn word_before(near: &Near, at: u16) -> u64 {
-    eight(near, usize::from(at))
-}
-
-#[inline(always)]
-fn eight(near: &Near, at: usize) -> u64 {
-    debug_assert!(at + 8 <= near.len());
-    // SAFETY: `take` writes no place that is not less than `BATCH`, and there is more behind the last.
-    u64::from_le_bytes(unsafe { near.as_ptr().add(at).cast::<[u8; 8]>().read() })
 }
 
 /// The places of all bits; how many.
@@ -456,16 +478,20 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
 
 /// Marks where windows may stand.
 #[inline(always)]
-fn mark(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
-    let mut next = spaces(block(near, 0));
-    for at in 0..BATCH / MASK {
+fn mark(near: &Near<'_>, classes: Option<&Classes>, masks: &mut Masks) {
+    let mut next = spaces(near.block(0));
+    for at in 0..near.masks {
         let here = next;
-        next = spaces(block(near, (at + 1) * MASK));
+        next = spaces(near.block((at + 1) * MASK));
         masks.cores[at] = first_of_four(here, next);
         masks.short[at] = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
                 let place = BEFORE + at * MASK + bit;
-                mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
+                mask | u64::from(classes.holds([
+                    near.bytes[place],
+                    near.bytes[place + 1],
+                    near.bytes[place + 2],
+                ])) << bit
             })
         });
     }
@@ -477,13 +503,6 @@ fn first_of_four(spaces: u64, next: u64) -> u64 {
     let others = !(u128::from(spaces) | u128::from(next) << 64);
     let two = others & others >> 1;
     (two & two >> 2) as u64
-}
-
-/// The bytes of 64 places.
-#[inline(always)]
-fn block(near: &Near, at: usize) -> &[u8; MASK] {
-    const NONE: &[u8; MASK] = &[0; MASK];
-    near[BEFORE + at..].first_chunk().unwrap_or(NONE)
 }
 
 /// Which of 64 bytes are spaces, a bit for each.
@@ -507,10 +526,13 @@ mod tests {
     #[test]
     fn all_instructions_mark_the_same_places() {
         let mut word = 1_u32;
-        let near: Near = std::array::from_fn(|_| {
+        let bytes: Vec<u8> = std::iter::repeat_with(|| {
             word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             b"  abcxyz\xc3\xa4\xff\0"[(word >> 24) as usize % 12]
-        });
+        })
+        .take(Near::bytes_for(BATCH / MASK))
+        .collect();
+        let near = Near::new(&bytes, BATCH / MASK).unwrap();
         let windows =
             [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
 
@@ -520,7 +542,7 @@ mod tests {
         mark(&near, Some(&classes), &mut expected);
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
-            let four = &near[BEFORE + place..BEFORE + place + 4];
+            let four = &bytes[BEFORE + place..BEFORE + place + 4];
             assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
             assert!(
                 bit(&expected.short) || !windows.iter().any(|window| four.starts_with(window)),

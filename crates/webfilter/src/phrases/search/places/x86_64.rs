@@ -9,16 +9,16 @@ use std::arch::x86_64::*;
 
 /// The portable code, made of other instructions.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+pub fn mark_by_bits(near: &Near<'_>, classes: Option<&Classes>, masks: &mut Masks) {
     mark(near, classes, masks);
 }
 
 /// The same, 64 places at once.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
-pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+pub fn mark_by_vectors(near: &Near<'_>, classes: Option<&Classes>, masks: &mut Masks) {
     let space = _mm512_set1_epi8(b' ' as i8);
     let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
-    for at in 0..BATCH / MASK {
+    for at in 0..near.masks {
         let here = next;
         next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
         masks.cores[at] = first_of_four(here, next);
@@ -30,11 +30,11 @@ pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, masks: &mut Masks
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn mark_short(near: &Near, classes: &Classes, short: &mut Bits) {
+fn mark_short(near: &Near<'_>, classes: &Classes, short: &mut Bits) {
     let [[one, two, three], [other_one, other_two, other_three]] = &classes.sets;
     let set = [table(one), table(two), table(three)];
     let other_set = [table(other_one), table(other_two), table(other_three)];
-    for (at, mask) in short.iter_mut().enumerate() {
+    for (at, mask) in short.iter_mut().enumerate().take(near.masks) {
         let at = at * MASK;
         let bytes = [load(near, at), load(near, at + 1), load(near, at + 2)];
         let [first, second, third] = bytes;
@@ -87,7 +87,7 @@ impl Sieve for Vectors {
     #[inline(always)]
     fn part(
         self,
-        near: &Near,
+        near: &Near<'_>,
         marked: &Bits,
         cores: &Cores,
         room: &mut Room,
@@ -101,7 +101,7 @@ impl Sieve for Vectors {
     }
 
     #[inline(always)]
-    fn long(self, near: &Near, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
+    fn long(self, near: &Near<'_>, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
         // SAFETY: the instructions are there.
         unsafe { long(near, side, longs, places, count) }
     }
@@ -109,7 +109,7 @@ impl Sieve for Vectors {
     #[inline(always)]
     fn between<const BYTES: usize, const SLOTS: usize>(
         self,
-        near: &Near,
+        near: &Near<'_>,
         edges: &Edges<BYTES, SLOTS>,
         elsewhere: &Bits,
         places: &mut Places,
@@ -126,7 +126,7 @@ const LANES: usize = 16;
 /// The places of all bits, and the four bytes at each; how many.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-fn take_cores(near: &Near, marked: &Bits, room: &mut Room) -> usize {
+fn take_cores(near: &Near<'_>, marked: &Bits, room: &mut Room) -> usize {
     /// Where the bytes of sixteen fours stand.
     const FOURS: [u8; MASK] = {
         let mut bytes = [0; MASK];
@@ -186,7 +186,7 @@ fn part(cores: &Cores, room: &Room, marked: usize, parted: [&mut Places; 3]) -> 
 /// Keeps those of so many places where a long window may stand; how many.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-fn long(near: &Near, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
+fn long(near: &Near<'_>, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
     let [mix, other_mix] = LONG_MIX.map(|mix| _mm512_set1_epi32(mix as i32));
     let one = _mm512_set1_epi32(1);
     let mut kept = 0;
@@ -213,7 +213,7 @@ fn long(near: &Near, side: Side, longs: &Longs, places: &mut Places, count: usiz
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 fn between<const BYTES: usize, const SLOTS: usize>(
-    near: &Near,
+    near: &Near<'_>,
     edges: &Edges<BYTES, SLOTS>,
     elsewhere: &Bits,
     places: &mut Places,
@@ -280,27 +280,24 @@ fn looked_up<const SLOTS: usize>(table: &[u32; SLOTS], slots: __m512i) -> __m512
     unsafe { _mm512_i32gather_epi32::<4>(slots, table.as_ptr().cast()) }
 }
 
-/// Four bytes so far behind the beginning of `near` from sixteen places on.
+/// Four bytes so far behind the beginning of `near` from sixteen places on. Places are taken as far as there are any.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn near_at<const FROM: usize>(near: &Near, places: __m512i) -> __m512i {
-    const { assert!(FROM + BATCH + 4 <= size_of::<Near>()) };
-    let at = _mm512_and_si512(places, _mm512_set1_epi32(BATCH as i32 - 1));
-    // SAFETY: each place is less than `BATCH`, behind which there is room for where it is read from, and four bytes more.
-    unsafe { _mm512_i32gather_epi32::<1>(at, near.as_ptr().add(FROM).cast()) }
+fn near_at<const FROM: usize>(near: &Near<'_>, places: __m512i) -> __m512i {
+    const { assert!(FROM + size_of::<u32>() <= BEFORE + 2 * MASK) };
+    let at = _mm512_min_epu32(places, _mm512_set1_epi32((near.masks * MASK) as i32));
+    // SAFETY: the bytes are as many as there are places, those before the first, and two masks'. Four of them are read, not
+    // further behind a place than these reach, and no place is behind the last.
+    unsafe { _mm512_i32gather_epi32::<1>(at, near.bytes.as_ptr().add(FROM).cast()) }
 }
 
-/// Which of sixteen places have a bit.
+/// Which of sixteen places have a bit. Places are taken as far as there are any.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn those_with(bits: &Bits, places: __m512i) -> u16 {
-    const { assert!(size_of::<Bits>() == 2 * size_of::<__m512i>()) };
-    // SAFETY: the bits are twice the 64 bytes that are read.
-    let (low, high) = unsafe {
-        let bits = bits.as_ptr().cast::<__m512i>();
-        (_mm512_loadu_si512(bits), _mm512_loadu_si512(bits.add(1)))
-    };
-    let words = _mm512_permutex2var_epi32(low, _mm512_srli_epi32::<5>(places), high);
+    let at = _mm512_and_si512(_mm512_srli_epi32::<5>(places), _mm512_set1_epi32(BATCH as i32 / 32 - 1));
+    // SAFETY: there are half as many words of 64 bits, and each number is less than that.
+    let words = unsafe { _mm512_i32gather_epi32::<4>(at, bits.as_ptr().cast()) };
     _mm512_test_epi32_mask(words, _mm512_rolv_epi32(_mm512_set1_epi32(1), places))
 }
 
@@ -337,8 +334,8 @@ fn take(mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(near: &Near, at: usize) -> __m512i {
-    let bytes = block(near, at);
+fn load(near: &Near<'_>, at: usize) -> __m512i {
+    let bytes = near.block(at);
     // SAFETY: `bytes` has the 64 bytes that are read.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
