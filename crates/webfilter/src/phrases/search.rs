@@ -25,10 +25,10 @@ use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
 use prose::Prose;
 use std::cell::RefCell;
 use std::ops::Range;
-use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Longs, Windows, core_first, core_last};
+use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Windows};
 
 thread_local! {
-    /// Room for the places of a batch. Nothing in it is read that was not written for the same batch.
+    /// Room for the places of a batch. Nothing is read in it that was not written for the same batch.
     static ROOM: RefCell<Box<Batch>> = RefCell::new(Box::new(Batch::new()));
 }
 
@@ -109,8 +109,8 @@ impl Search {
         let sought = sought(&entries, &prose);
         let [behind, before, core, three, two] = entries;
         let windows = [
-            Windows::long(behind),
-            Windows::long(before),
+            Windows::new(behind, &sought.behind),
+            Windows::new(before, &sought.before),
             Windows::new(core, &sought.open.core),
             Windows::new(three, &sought.open.three),
             Windows::new(two, &sought.open.two),
@@ -156,36 +156,33 @@ impl Search {
         found: &mut impl FnMut(Kind, usize, &mut Open),
     ) {
         for from in places.clone().step_by(BATCH) {
-            let end = places.end.min(from + BATCH);
-            let bits = first(end - from);
-            self.look(batch, text, from..end, &Masks { cores: bits, short: bits }, None, open);
+            let bits = first((places.end - from).min(BATCH));
+            self.look(batch, text, from, &Masks { cores: bits, short: bits }, None, open);
             for (kind, places) in batch.kept() {
                 places.iter().for_each(|at| found(kind, from + usize::from(*at), open));
             }
         }
     }
 
-    /// A batch of places, of which some may be looked at elsewhere as well. No others are wanted.
+    /// A batch of places, of which some may be looked at elsewhere as well.
     fn look(
         &self,
         batch: &mut Batch,
         text: &[u8],
-        places: Range<usize>,
+        from: usize,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
         open: &Open,
     ) {
-        let (from, masks) = (places.start, places.len().div_ceil(MASK));
-        let before = from.checked_sub(BEFORE).and_then(|before| text.get(before..));
-        if let Some(near) = before.and_then(|bytes| Near::new(bytes, masks)) {
-            return batch.look(&self.sought, open, &near, wanted, other, self.speed);
-        }
-        let mut edge = std::mem::take(&mut batch.edge);
-        fill_edge(&mut edge, text, from, Near::bytes_for(masks));
-        if let Some(near) = Near::new(&edge, masks) {
-            batch.look(&self.sought, open, &near, wanted, other, self.speed);
-        }
-        batch.edge = edge;
+        let copy: Near;
+        let near: &Near = match from.checked_sub(BEFORE).and_then(|before| text[before..].first_chunk()) {
+            Some(near) => near,
+            None => {
+                copy = near_edge(text, from);
+                &copy
+            }
+        };
+        batch.look(&self.sought, open, near, wanted, other, self.speed);
     }
 
     fn scan_for_tiny(&self, span: &mut Span<'_>) {
@@ -266,20 +263,21 @@ fn compare(pattern: &Pattern, start: usize, span: &mut Span<'_>) {
     }
 }
 
-/// What stands near places of which not all have so much before or behind them, in so many bytes.
-fn fill_edge(edge: &mut Vec<u8>, text: &[u8], from: usize, bytes: usize) {
+/// What stands near places of which not all have so much before or behind them.
+fn near_edge(text: &[u8], from: usize) -> Near {
+    let mut near = [0; _];
     let before = from.min(BEFORE);
-    let there = &text[from - before..];
-    edge.clear();
-    edge.resize(BEFORE - before, 0);
-    edge.extend_from_slice(&there[..there.len().min(bytes - edge.len())]);
-    edge.resize(bytes, 0);
+    let there = &text[from - before..text.len().min(from - before + near.len() - BEFORE)];
+    near[BEFORE - before..][..there.len()].copy_from_slice(there);
+    near
 }
 
 /// A bit for each of so many places.
 fn first(count: usize) -> Bits {
-    let mut bits = [0; _];
-    set(&mut bits, 0..count, true);
+    let mut bits = [u64::MAX; _];
+    if count < BATCH {
+        set(&mut bits, count..BATCH, false);
+    }
     bits
 }
 
@@ -310,8 +308,8 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
     Sought {
         classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
         cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
-        behind: Longs::new(long.iter().copied().map(core_first)),
-        before: Longs::new(long_before.iter().copied().map(core_last)),
+        behind: Filter::new(&long, &[]),
+        before: Filter::new(&long_before, &[]),
         core: Edges::new(core),
         three: Edges::new(three),
         two: Edges::new(two),

@@ -58,9 +58,9 @@ impl Search {
         let blocks = blocks.get(from..).unwrap_or_default();
         batch.copied.read(before, blocks);
         let in_text = Elsewhere { text: text.text, blocks };
-        let count = (blocks.len() * MASK).min(BATCH);
-        let wanted = Masks { cores: first(count), short: first(count) };
-        self.look(batch, raw.text, place..place + count, &wanted, Some(&in_text), open);
+        let all = first((blocks.len() * MASK).min(BATCH));
+        let wanted = Masks { cores: all, short: all };
+        self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
         let Copied { three, four, eight, before, .. } = &batch.copied;
         let alike = [eight, before, four, three, three];
         for (kind, places) in batch.kept() {
@@ -107,7 +107,7 @@ impl Search {
                 cores: but(from, count, CORES_OPEN, &mut cores),
                 short: but(from, count, SHORT_OPEN, &mut short),
             };
-            self.look(batch, text.text, from..from + count, &here, None, open);
+            self.look(batch, text.text, from, &here, None, open);
             for (kind, places) in batch.kept() {
                 for at in places {
                     if let Some(word) = self.verify(kind, from + usize::from(*at), text) {

@@ -10,64 +10,17 @@ mod x86_64;
 use super::super::block::Speed;
 use super::classes::Classes;
 use super::copies::{Copied, Kept};
-use super::windows::{
-    BEFORE, BEHIND, CORE_BYTES, Cores, Edges, Filter, Kind, Longs, SHORT, SHORTER, core_first, core_last,
-    word,
-};
+use super::windows::{BEFORE, BEHIND, CORE_BYTES, Cores, Edges, Filter, Kind, LONG, SHORT, SHORTER, word};
 
 /// How many places are looked at before what was kept is gone through.
-pub(super) const BATCH: usize = 64 * MASK;
+pub(super) const BATCH: usize = 16 * MASK;
 /// The places of one mask.
 pub(super) const MASK: usize = 64;
 /// How many places are taken from a mask at once.
 const TAKEN: usize = 8;
 
-/// The bytes of a batch's places, as many as some masks have, and some before and behind them. Outside the text they are zero,
-/// which is no space.
-pub(super) struct Near<'a> {
-    bytes: &'a [u8],
-    masks: usize,
-}
-
-impl<'a> Near<'a> {
-    /// Bytes for so many masks, if there are enough.
-    pub fn new(bytes: &'a [u8], masks: usize) -> Option<Self> {
-        let masks = masks.min(BATCH / MASK);
-        let bytes = bytes.get(..Self::bytes_for(masks))?;
-        Some(Self { bytes, masks })
-    }
-
-    /// How many are needed.
-    pub fn bytes_for(masks: usize) -> usize {
-        BEFORE + (masks + 2) * MASK
-    }
-
-    /// What stands at a place.
-    #[inline(always)]
-    fn word_at(&self, place: u16) -> u64 {
-        self.eight(usize::from(place) + BEFORE)
-    }
-
-    /// What stands around it.
-    #[inline(always)]
-    fn word_before(&self, place: u16) -> u64 {
-        self.eight(usize::from(place))
-    }
-
-    #[inline(always)]
-    fn eight(&self, at: usize) -> u64 {
-        let eight = self.bytes.get(at..).and_then(|bytes| bytes.first_chunk());
-        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
-    }
-
-    /// The bytes of 64 places.
-    #[inline(always)]
-    fn block(&self, at: usize) -> &[u8; MASK] {
-        const NONE: &[u8; MASK] = &[0; MASK];
-        self.bytes.get(BEFORE + at..).and_then(|bytes| bytes.first_chunk()).unwrap_or(NONE)
-    }
-}
-
+/// The bytes of a batch's places, and some before and behind them. Outside the text they are zero, which is no space.
+pub(super) type Near = [u8; BEFORE + BATCH + 2 * MASK];
 /// Places of a batch, and room behind the last.
 type Places = [u16; BATCH + MASK];
 /// What stands at places.
@@ -76,18 +29,12 @@ type Fours = [u32; BATCH + MASK];
 pub(super) type Bits = [u64; BATCH / MASK];
 
 /// A bit for each place of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Masks {
     /// For what has a core: the first of four that are no spaces.
     pub cores: Bits,
     /// For shorter windows: what the classes let through.
     pub short: Bits,
-}
-
-impl Default for Masks {
-    fn default() -> Self {
-        Self { cores: [0; _], short: [0; _] }
-    }
 }
 
 /// What is looked for.
@@ -97,14 +44,22 @@ pub(super) struct Sought {
     pub classes: Option<Classes>,
     /// The kinds of windows that all cores have.
     pub cores: Cores,
-    pub behind: Longs,
-    pub before: Longs,
+    pub behind: Filter<{ 2 * CORE_BYTES }, LONG>,
+    pub before: Filter<{ 2 * CORE_BYTES }, LONG>,
     /// What stands around shorter windows.
     pub core: Edges<CORE_BYTES, 4096>,
     pub three: Edges<3, 512>,
     pub two: Edges<2, 256>,
     /// What is looked for at the beginning of a page.
     pub open: Open,
+}
+
+impl Sought {
+    /// Whether a window of that kind may have the core at a place.
+    #[inline(always)]
+    fn has(&self, kind: Kind, near: &Near, place: u16) -> bool {
+        self.cores.kinds(word_at(near, place) as u32) >> kind as u32 & 1 == 1
+    }
 }
 
 /// Short windows that are still looked for: in a page words come again, and most need to be found once.
@@ -154,7 +109,9 @@ fn words_at_edge(text: &[u8], at: usize) -> (u64, u64) {
 /// The places that were kept of a batch; room that is used again.
 pub(super) struct Batch {
     masks: Masks,
-    room: Room,
+    /// Those that are marked, and the four bytes that stand there, where a core may.
+    places: Places,
+    cores: Fours,
     /// By kind.
     kept: [Places; 5],
     counts: [usize; 5],
@@ -164,27 +121,19 @@ pub(super) struct Batch {
     counts_elsewhere: [usize; 2],
     /// What of the places stands elsewhere.
     pub copied: Copied,
-    /// What stands near places of which not all have so much before or behind them.
-    pub edge: Vec<u8>,
-}
-
-/// Where cores may stand, and the four bytes that do.
-struct Room {
-    places: Places,
-    fours: Fours,
 }
 
 impl Batch {
     pub fn new() -> Self {
         Self {
             masks: Masks::default(),
-            room: Room { places: [0; _], fours: [0; _] },
+            places: [0; _],
+            cores: [0; _],
             kept: [[0; _]; 5],
             counts: [0; 5],
             kept_elsewhere: [[0; _]; 2],
             counts_elsewhere: [0; 2],
             copied: Copied::default(),
-            edge: Vec::new(),
         }
     }
 
@@ -203,7 +152,7 @@ impl Batch {
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near<'_>,
+        near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
         speed: Speed,
@@ -211,7 +160,8 @@ impl Batch {
         match speed {
             Speed::Portable => {
                 mark(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep(sought, open, near, wanted, other, Portable);
+                self.part(sought, near, wanted);
+                self.keep(sought, open, near, wanted, other, take);
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
@@ -235,167 +185,100 @@ impl Batch {
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near<'_>,
+        near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
-        self.keep(sought, open, near, wanted, other, Portable);
+        self.part(sought, near, wanted);
+        self.keep(sought, open, near, wanted, other, take);
     }
 
-    /// The same, with places taken 64 at once, and looked up sixteen at once.
+    /// The same, with places taken 64 at once, and cores looked up sixteen at once.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     fn keep_by_vectors(
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near<'_>,
+        near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
-        // SAFETY: these are the instructions that this is compiled for.
-        let with = unsafe { x86_64::Vectors::new() };
-        self.keep(sought, open, near, wanted, other, with);
+        let marked =
+            x86_64::take_cores(near, &self.masks.cores, &wanted.cores, &mut self.places, &mut self.cores);
+        let [behind, before, core, ..] = &mut self.kept;
+        let parted = x86_64::part(&sought.cores, &self.cores, &self.places, marked, [behind, before, core]);
+        self.counts[..parted.len()].copy_from_slice(&parted);
+        let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
+        self.keep(sought, open, near, wanted, other, take);
     }
 
+    /// Parts the places that have a core by the kinds that it has.
+    #[inline(always)]
+    fn part(&mut self, sought: &Sought, near: &Near, wanted: &Masks) {
+        let marked = take_all(&self.masks.cores, &wanted.cores, &mut self.places, &take);
+        let [behind, before, core, ..] = &mut self.kept;
+        let mut counts = [0; 3];
+        for place in &self.places[..marked] {
+            let kinds = sought.cores.kinds(word_at(near, *place) as u32);
+            add(behind, &mut counts[0], *place, kinds & 1 << Kind::Behind as u32 != 0);
+            add(before, &mut counts[1], *place, kinds & 1 << Kind::Before as u32 != 0);
+            add(core, &mut counts[2], *place, kinds & 1 << Kind::Core as u32 != 0);
+        }
+        self.counts[..counts.len()].copy_from_slice(&counts);
+    }
+
+    /// Keeps of the places with a core, which are parted, and of those of short windows where one may stand.
     #[inline(always)]
     fn keep(
         &mut self,
         sought: &Sought,
         open: &Open,
-        near: &Near<'_>,
+        near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
-        with: impl Sieve,
+        take: impl Fn(u64, u16, &mut Places, usize) -> usize,
     ) {
-        let marked = both(&self.masks.cores, &wanted.cores);
         let [behind, before, core, three, two] = &mut self.kept;
-        let mut counts = with.part(near, &marked, &sought.cores, &mut self.room, [behind, before, core]);
-        counts[0] = with.long(near, Side::Behind, &sought.behind, behind, counts[0]);
-        counts[1] = with.long(near, Side::Before, &sought.before, before, counts[1]);
-        let around = other.map_or(Masks::default(), |_| {
+        let mut there = [0; 2];
+        let mut around = Masks::default();
+        if let Some(other) = other {
             self.copied.know();
-            self.copied.around()
-        });
-        counts[2] = with.between(near, &sought.core, &around.cores, core, counts[2]);
-        counts[2] = those(core, counts[2], |place| open.core.holds(near.word_at(place)));
+            around = self.copied.around();
+            let [behind_there, before_there] = &mut self.kept_elsewhere;
+            let [of_behind, of_before] = &mut there;
+            let marked = both(&self.masks.cores, &wanted.cores);
+            let others = take_all(&marked, &self.copied.behind(), &mut self.places, &take);
+            let others = those(&mut self.places, others, |place| sought.has(Kind::Behind, near, place));
+            for place in &self.places[..others] {
+                let (here, _) = words(other.text, other.at(*place));
+                add(behind_there, of_behind, *place, sought.behind.holds(here));
+            }
+            let others = take_all(&marked, &self.copied.before(), &mut self.places, &take);
+            let others = those(&mut self.places, others, |place| sought.has(Kind::Before, near, place));
+            for place in &self.places[..others] {
+                let (_, around) = words(other.text, other.at(*place));
+                add(before_there, of_before, *place, sought.before.holds(around));
+            }
+        }
+        let [behind_count, before_count, core_count, three_count, two_count] = &mut self.counts;
+        *behind_count = those(behind, *behind_count, |place| sought.behind.holds(word_at(near, place)));
+        *before_count = those(before, *before_count, |place| sought.before.holds(word_before(near, place)));
+        *core_count = those(core, *core_count, |place| open.core.holds(word_at(near, place)));
         let mut short = [0; 2];
         if sought.classes.is_some() {
-            let marked = both(&self.masks.short, &wanted.short);
-            let count = take_all(&marked, three, with);
-            two[..count].copy_from_slice(&three[..count]);
-            short = [
-                with.between(near, &sought.three, &around.short, three, count),
-                with.between(near, &sought.two, &around.short, two, count),
-            ];
-            short[0] = those(three, short[0], |place| open.three.holds(near.word_at(place)));
-            short[1] = those(two, short[1], |place| open.two.holds(near.word_at(place)));
+            let marked = take_all(&self.masks.short, &wanted.short, &mut self.places, &take);
+            for place in &self.places[..marked] {
+                let word = word_at(near, *place);
+                add(three, &mut short[0], *place, open.three.holds(word));
+                add(two, &mut short[1], *place, open.two.holds(word));
+            }
         }
-        self.counts = [counts[0], counts[1], counts[2], short[0], short[1]];
-        self.counts_elsewhere = [0; 2];
-        if let Some(other) = other {
-            let [behind, before] = &mut self.kept_elsewhere;
-            let has = |kind, place| sought.cores.kinds(near.word_at(place) as u32) >> kind as u32 & 1 == 1;
-            let count = take_all(&both(&marked, &self.copied.behind()), behind, with);
-            let count = those(behind, count, |place| has(Kind::Behind, place));
-            let holds = |place| sought.behind.holds(core_first(words(other.text, other.at(place)).0));
-            self.counts_elsewhere[0] = those(behind, count, holds);
-            let count = take_all(&both(&marked, &self.copied.before()), before, with);
-            let count = those(before, count, |place| has(Kind::Before, place));
-            let holds = |place| sought.before.holds(core_last(words(other.text, other.at(place)).1));
-            self.counts_elsewhere[1] = those(before, count, holds);
-        }
-    }
-}
-
-/// How places are gone through. Lists of places have room for more than are written, and what stands there means nothing.
-trait Sieve: Copy {
-    /// Writes the places of a mask's bits behind those that there are; how many there are then.
-    fn take(self, mask: u64, base: u16, places: &mut Places, count: usize) -> usize;
-
-    /// Parts the places that are marked by the kinds of windows that have the core there; how many have each.
-    fn part(
-        self,
-        near: &Near<'_>,
-        marked: &Bits,
-        cores: &Cores,
-        room: &mut Room,
-        parted: [&mut Places; 3],
-    ) -> [usize; 3];
-
-    /// Keeps those of so many places where a long window may stand; how many.
-    fn long(self, near: &Near<'_>, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize;
-
-    /// Keeps those of so many places where a short window has the right bytes around it, or that are looked at elsewhere; how
-    /// many.
-    fn between<const BYTES: usize, const SLOTS: usize>(
-        self,
-        near: &Near<'_>,
-        edges: &Edges<BYTES, SLOTS>,
-        elsewhere: &Bits,
-        places: &mut Places,
-        count: usize,
-    ) -> usize;
-}
-
-/// On which side of its core the rest of a window stands.
-#[derive(Clone, Copy, Debug)]
-enum Side {
-    Behind,
-    Before,
-}
-
-/// Instructions that every processor has.
-#[derive(Clone, Copy)]
-struct Portable;
-
-impl Sieve for Portable {
-    #[inline(always)]
-    fn take(self, mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
-        take(mask, base, places, count)
-    }
-
-    #[inline(always)]
-    fn part(
-        self,
-        near: &Near<'_>,
-        marked: &Bits,
-        cores: &Cores,
-        room: &mut Room,
-        [behind, before, core]: [&mut Places; 3],
-    ) -> [usize; 3] {
-        let count = take_all(marked, &mut room.places, self);
-        let mut counts = [0; 3];
-        for place in &room.places[..count] {
-            let kinds = cores.kinds(near.word_at(*place) as u32);
-            add(behind, &mut counts[0], *place, kinds & 1 << Kind::Behind as u32 != 0);
-            add(before, &mut counts[1], *place, kinds & 1 << Kind::Before as u32 != 0);
-            add(core, &mut counts[2], *place, kinds & 1 << Kind::Core as u32 != 0);
-        }
-        counts
-    }
-
-    #[inline(always)]
-    fn long(self, near: &Near<'_>, side: Side, longs: &Longs, places: &mut Places, count: usize) -> usize {
-        match side {
-            Side::Behind => those(places, count, |place| longs.holds(core_first(near.word_at(place)))),
-            Side::Before => those(places, count, |place| longs.holds(core_last(near.word_before(place)))),
-        }
-    }
-
-    #[inline(always)]
-    fn between<const BYTES: usize, const SLOTS: usize>(
-        self,
-        near: &Near<'_>,
-        edges: &Edges<BYTES, SLOTS>,
-        elsewhere: &Bits,
-        places: &mut Places,
-        count: usize,
-    ) -> usize {
-        those(places, count, |place| {
-            let before = near.word_before(place).to_le_bytes()[BEFORE - 1];
-            edges.holds(before, near.word_at(place)) | has(elsewhere, place)
-        })
+        [*three_count, *two_count] = short;
+        keep_between(near, core, core_count, &around.cores, &sought.core);
+        keep_between(near, three, three_count, &around.short, &sought.three);
+        keep_between(near, two, two_count, &around.short, &sought.two);
+        self.counts_elsewhere = there;
     }
 }
 
@@ -407,6 +290,21 @@ fn each<'a>(
 ) -> impl Iterator<Item = (Kind, &'a [u16])> {
     let lists = places.iter().zip(counts).map(|(places, count)| &places[..*count]);
     kinds.iter().copied().zip(lists)
+}
+
+/// Keeps of short windows those that have the right bytes around them, or are looked at elsewhere.
+#[inline(always)]
+fn keep_between<const BYTES: usize, const SLOTS: usize>(
+    near: &Near,
+    places: &mut Places,
+    count: &mut usize,
+    elsewhere: &Bits,
+    edges: &Edges<BYTES, SLOTS>,
+) {
+    *count = those(places, *count, |place| {
+        let before = near[usize::from(place) % BATCH + BEFORE - 1];
+        edges.holds(before, word_at(near, place)) | has(elsewhere, place)
+    });
 }
 
 /// Keeps those of so many places of which something holds; how many.
@@ -448,12 +346,36 @@ fn add(places: &mut Places, count: &mut usize, place: u16, is_one: bool) {
     *count += usize::from(is_one);
 }
 
-/// The places of all bits; how many.
+/// What stands at a place.
 #[inline(always)]
-fn take_all(bits: &Bits, places: &mut Places, with: impl Sieve) -> usize {
+fn word_at(near: &Near, at: u16) -> u64 {
+    eight(near, usize::from(at) + BEFORE)
+}
+
+/// What stands around it.
+#[inline(always)]
+fn word_before(near: &Near, at: u16) -> u64 {
+    eight(near, usize::from(at))
+}
+
+#[inline(always)]
+fn eight(near: &Near, at: usize) -> u64 {
+    debug_assert!(at + 8 <= near.len());
+    // SAFETY: `take` writes no place that is not less than `BATCH`, and there is more behind the last.
+    u64::from_le_bytes(unsafe { near.as_ptr().add(at).cast::<[u8; 8]>().read() })
+}
+
+/// The places of all masks, as far as they are wanted; how many.
+#[inline(always)]
+fn take_all(
+    masks: &Bits,
+    wanted: &Bits,
+    places: &mut Places,
+    take: &impl Fn(u64, u16, &mut Places, usize) -> usize,
+) -> usize {
     let mut count = 0;
-    for (mask, base) in bits.iter().zip((0..).step_by(MASK)) {
-        count = with.take(*mask, base, places, count);
+    for ((mask, wanted), base) in masks.iter().zip(wanted).zip((0..).step_by(MASK)) {
+        count = take(mask & wanted, base, places, count);
     }
     count
 }
@@ -478,20 +400,16 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
 
 /// Marks where windows may stand.
 #[inline(always)]
-fn mark(near: &Near<'_>, classes: Option<&Classes>, masks: &mut Masks) {
-    let mut next = spaces(near.block(0));
-    for at in 0..near.masks {
+fn mark(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+    let mut next = spaces(block(near, 0));
+    for at in 0..BATCH / MASK {
         let here = next;
-        next = spaces(near.block((at + 1) * MASK));
+        next = spaces(block(near, (at + 1) * MASK));
         masks.cores[at] = first_of_four(here, next);
         masks.short[at] = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
                 let place = BEFORE + at * MASK + bit;
-                mask | u64::from(classes.holds([
-                    near.bytes[place],
-                    near.bytes[place + 1],
-                    near.bytes[place + 2],
-                ])) << bit
+                mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
             })
         });
     }
@@ -503,6 +421,13 @@ fn first_of_four(spaces: u64, next: u64) -> u64 {
     let others = !(u128::from(spaces) | u128::from(next) << 64);
     let two = others & others >> 1;
     (two & two >> 2) as u64
+}
+
+/// The bytes of 64 places.
+#[inline(always)]
+fn block(near: &Near, at: usize) -> &[u8; MASK] {
+    const NONE: &[u8; MASK] = &[0; MASK];
+    near[BEFORE + at..].first_chunk().unwrap_or(NONE)
 }
 
 /// Which of 64 bytes are spaces, a bit for each.
@@ -526,13 +451,10 @@ mod tests {
     #[test]
     fn all_instructions_mark_the_same_places() {
         let mut word = 1_u32;
-        let bytes: Vec<u8> = std::iter::repeat_with(|| {
+        let near: Near = std::array::from_fn(|_| {
             word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             b"  abcxyz\xc3\xa4\xff\0"[(word >> 24) as usize % 12]
-        })
-        .take(Near::bytes_for(BATCH / MASK))
-        .collect();
-        let near = Near::new(&bytes, BATCH / MASK).unwrap();
+        });
         let windows =
             [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
 
@@ -542,7 +464,7 @@ mod tests {
         mark(&near, Some(&classes), &mut expected);
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
-            let four = &bytes[BEFORE + place..BEFORE + place + 4];
+            let four = &near[BEFORE + place..BEFORE + place + 4];
             assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
             assert!(
                 bit(&expected.short) || !windows.iter().any(|window| four.starts_with(window)),

@@ -8,7 +8,8 @@ pub(super) const CORE_BYTES: usize = 4;
 /// How far a window reaches at most before the place by which it is found, and behind it.
 pub(super) const BEFORE: usize = 4;
 pub(super) const BEHIND: usize = 8;
-/// Words of 64 bits that the filters of short windows have.
+/// Words of 64 bits that the filter of long windows has, and those of short ones.
+pub(super) const LONG: usize = 1 << 11;
 pub(super) const SHORT: usize = 1 << 9;
 pub(super) const SHORTER: usize = 1 << 6;
 /// How many multipliers are tried for a filter.
@@ -138,57 +139,6 @@ impl<const BYTES: usize, const WORDS: usize> Filter<BYTES, WORDS> {
     }
 }
 
-/// A bit for each hash that a core and the four bytes behind or before it have.
-#[derive(Debug)]
-pub(super) struct Longs {
-    pub bits: Box<[u32; LONG_SLOTS]>,
-}
-
-/// Words of 32 bits that a filter of long windows has.
-pub(super) const LONG_SLOTS: usize = 1 << 12;
-/// Multipliers of its hash: of the core, and of the other four bytes.
-pub(super) const LONG_MIX: [u32; 2] = [0x9e37_79b1, 0x85eb_ca77];
-/// How far the hash is shifted for the number of a word, and for that of the bit in it.
-pub(super) const TO_LONG_SLOT: u32 = u32::BITS - LONG_SLOTS.ilog2();
-pub(super) const TO_LONG_BIT: u32 = TO_LONG_SLOT - 5;
-
-impl Longs {
-    /// What these have: cores, each with the other four bytes.
-    pub fn new(windows: impl Iterator<Item = [u32; 2]>) -> Self {
-        let mut longs = Self { bits: Box::new([0; LONG_SLOTS]) };
-        for [core, other] in windows {
-            let (slot, bit) = Self::place(core, other);
-            longs.bits[slot] |= 1 << bit;
-        }
-        longs
-    }
-
-    #[inline(always)]
-    fn place(core: u32, other: u32) -> (usize, u32) {
-        let hash = core.wrapping_mul(LONG_MIX[0]).wrapping_add(other.wrapping_mul(LONG_MIX[1]));
-        ((hash >> TO_LONG_SLOT) as usize, hash >> TO_LONG_BIT & (u32::BITS - 1))
-    }
-
-    /// Whether it may be one of the windows.
-    #[inline(always)]
-    pub fn holds(&self, [core, other]: [u32; 2]) -> bool {
-        let (slot, bit) = Self::place(core, other);
-        self.bits[slot] >> bit & 1 == 1
-    }
-}
-
-/// A word that begins with a core, as the core and what is behind it.
-#[inline(always)]
-pub(super) fn core_first(word: u64) -> [u32; 2] {
-    [word as u32, (word >> 32) as u32]
-}
-
-/// A word that ends with a core, as the core and what is before it.
-#[inline(always)]
-pub(super) fn core_last(word: u64) -> [u32; 2] {
-    [(word >> 32) as u32, word as u32]
-}
-
 /// For each hash of a core, the kinds of windows that have it: a bit for each, of four bits, of which eight are a slot.
 #[derive(Clone, Debug)]
 pub(super) struct Cores {
@@ -249,7 +199,7 @@ impl Cores {
 /// For each hash of a short window, what stands before and behind it: two times sixteen classes of bytes.
 #[derive(Debug)]
 pub(super) struct Edges<const BYTES: usize, const SLOTS: usize> {
-    pub slots: Box<[u32; SLOTS]>,
+    slots: Box<[u32; SLOTS]>,
 }
 
 impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
@@ -270,7 +220,7 @@ impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
 
     #[inline(always)]
     fn slot(word: u64) -> usize {
-        ((word & mask(BYTES)) as u32).wrapping_mul(EDGES_MIX) as usize >> (u32::BITS - SLOTS.ilog2())
+        hash(word, mask(BYTES), MIX, SLOTS.ilog2())
     }
 
     /// Whether it may be one of the windows that begins so, behind such a byte.
@@ -281,10 +231,8 @@ impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
     }
 }
 
-/// Multiplier of the hash that numbers the slots.
-pub(super) const EDGES_MIX: u32 = 0x9e37_79b1;
 /// How many classes of bytes there are, and all of them.
-pub(super) const CLASSES: u32 = 16;
+const CLASSES: u32 = 16;
 const ALL: u32 = (1 << CLASSES) - 1;
 
 /// A byte's class.
@@ -317,23 +265,13 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Of these entries, all long.
-    pub fn long(entries: Vec<Entry>) -> Self {
-        let bits = entries.len().next_power_of_two().max(2).ilog2();
-        Self::in_lists(entries, u64::MAX, MIX, bits)
-    }
-
     /// Of these entries, all of a kind. All that share a bit of its filter are in one list.
     pub fn new<const BYTES: usize, const WORDS: usize>(
-        entries: Vec<Entry>,
+        mut entries: Vec<Entry>,
         filter: &Filter<BYTES, WORDS>,
     ) -> Self {
         let bits = entries.len().next_power_of_two().clamp(2, WORDS * 64).ilog2();
-        Self::in_lists(entries, mask(BYTES), filter.mix, bits)
-    }
-
-    fn in_lists(mut entries: Vec<Entry>, mask: u64, mix: u64, bits: u32) -> Self {
-        let lists = 1 << bits;
+        let (mask, mix, lists) = (mask(BYTES), filter.mix, 1 << bits);
         let list = |entry: &Entry| hash(entry.word, mask, mix, bits);
         entries.sort_by_key(|entry| (list(entry), entry.word, entry.pattern));
         let mut starts = vec![0_u32; lists + 1];
