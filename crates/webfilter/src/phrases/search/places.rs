@@ -54,14 +54,6 @@ pub(super) struct Sought {
     pub open: Open,
 }
 
-impl Sought {
-    /// Whether a window of that kind may have the core at a place.
-    #[inline(always)]
-    fn has(&self, kind: Kind, near: &Near, place: u16) -> bool {
-        self.cores.kinds(word_at(near, place) as u32) >> kind as u32 & 1 == 1
-    }
-}
-
 /// Short windows that are still looked for: in a page words come again, and most need to be found once.
 #[derive(Clone, Debug)]
 pub(in crate::phrases) struct Open {
@@ -246,20 +238,21 @@ impl Batch {
             self.copied.know();
             around = self.copied.around();
             let [behind_there, before_there] = &mut self.kept_elsewhere;
-            let [of_behind, of_before] = &mut there;
+            let (of_behind, of_before) = (self.copied.behind(), self.copied.before());
             let marked = both(&self.masks.cores, &wanted.cores);
-            let others = take_all(&marked, &self.copied.behind(), &mut self.places, &take);
-            let others = those(&mut self.places, others, |place| sought.has(Kind::Behind, near, place));
-            for place in &self.places[..others] {
-                let (here, _) = words(other.text, other.at(*place));
-                add(behind_there, of_behind, *place, sought.behind.holds(here));
+            let count = take_all(&marked, &around.cores, &mut self.places, &take);
+            for place in &self.places[..count] {
+                let kinds = sought.cores.kinds(word_at(near, *place) as u32);
+                let has_kind = |kind: Kind| kinds >> kind as u32 & 1 == 1;
+                add(behind_there, &mut there[0], *place, has_kind(Kind::Behind) & has(&of_behind, *place));
+                add(before_there, &mut there[1], *place, has_kind(Kind::Before) & has(&of_before, *place));
             }
-            let others = take_all(&marked, &self.copied.before(), &mut self.places, &take);
-            let others = those(&mut self.places, others, |place| sought.has(Kind::Before, near, place));
-            for place in &self.places[..others] {
-                let (_, around) = words(other.text, other.at(*place));
-                add(before_there, of_before, *place, sought.before.holds(around));
-            }
+            there[0] = those(behind_there, there[0], |place| {
+                sought.behind.holds(words(other.text, other.at(place)).0)
+            });
+            there[1] = those(before_there, there[1], |place| {
+                sought.before.holds(words(other.text, other.at(place)).1)
+            });
         }
         let [behind_count, before_count, core_count, three_count, two_count] = &mut self.counts;
         *behind_count = those(behind, *behind_count, |place| sought.behind.holds(word_at(near, place)));
