@@ -78,7 +78,17 @@ pub async fn run(
 
 /// One mail on one connection.
 pub async fn send(target: SocketAddr, sequence: usize, body: &[u8]) -> std::io::Result<()> {
-    let mut stream = BufReader::with_capacity(1024, TcpStream::connect(target).await?);
+    let mut stream = begin(target).await?;
+    stream.get_mut().write_all(format!("{SEQUENCE_FIELD}{sequence}\r\n").as_bytes()).await?;
+    stream.get_mut().write_all(body).await?;
+    stream.get_mut().write_all(b".\r\n").await?;
+    expect(&mut stream, '2').await?;
+    stream.get_mut().write_all(b"QUIT\r\n").await
+}
+
+/// Connects, and says what is to be said before a mail's content.
+pub async fn begin(target: SocketAddr) -> std::io::Result<BufReader<TcpStream>> {
+    let mut stream = BufReader::with_capacity(512, TcpStream::connect(target).await?);
     stream.get_ref().set_nodelay(true)?;
     expect(&mut stream, '2').await?;
     for (command, class) in [
@@ -90,11 +100,7 @@ pub async fn send(target: SocketAddr, sequence: usize, body: &[u8]) -> std::io::
         stream.get_mut().write_all(format!("{command}\r\n").as_bytes()).await?;
         expect(&mut stream, class).await?;
     }
-    stream.get_mut().write_all(format!("{SEQUENCE_FIELD}{sequence}\r\n").as_bytes()).await?;
-    stream.get_mut().write_all(body).await?;
-    stream.get_mut().write_all(b".\r\n").await?;
-    expect(&mut stream, '2').await?;
-    stream.get_mut().write_all(b"QUIT\r\n").await
+    Ok(stream)
 }
 
 /// Reads one reply.

@@ -48,6 +48,11 @@ pub fn resident_bytes(pid: u32) -> u64 {
     status_kib(pid, "VmRSS:") * 1024
 }
 
+/// The most that was ever resident of one process.
+pub fn resident_peak_bytes(pid: u32) -> u64 {
+    status_kib(pid, "VmHWM:") * 1024
+}
+
 /// Memory that the kernel holds for TCP sockets, of the whole machine.
 pub fn tcp_socket_bytes() -> u64 {
     let text = fs::read_to_string("/proc/net/sockstat").unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Memory for each mail in flight: thousands at once, paused at half and near the end. Rule: resident memory of the gateway
 //! above its idle state, as the kernel counts it, with the kernel's own socket memory beside it.
 
+use crate::crowd::Crowd;
 use crate::gateway::Gateway;
-use crate::load::expect;
 use crate::mail::{self, Mail};
 use crate::peers::local;
 use crate::process::{resident_bytes, tcp_socket_bytes, usage_of};
@@ -11,13 +11,8 @@ use crate::scenario::mail_speed::SIGNATURES;
 use crate::signatures::Signatures;
 use crate::sink::{self, Offers};
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, watch};
 
 /// Mails in flight at once.
 const MAILS: usize = 9_500;
@@ -77,26 +72,15 @@ async fn flight(
     let written_before = usage_of(&[gateway.pid]).written_bytes;
     let socket_idle = tcp_socket_bytes();
 
-    let (go, phase) = watch::channel(0usize);
-    let arrived = Rc::new(Semaphore::new(0));
-    let dialling = Rc::new(Semaphore::new(64));
-    let body: Rc<[u8]> = mail.wire.clone().into();
-    let clients: Vec<_> = (0..MAILS)
-        .map(|_| {
-            let (body, phase) = (Rc::clone(&body), phase.clone());
-            let (arrived, dialling) = (Rc::clone(&arrived), Rc::clone(&dialling));
-            tokio::task::spawn_local(client(gateway.address, body, phase, arrived, dialling))
-        })
-        .collect();
+    let crowd = Crowd::begin(gateway.address, mail, MAILS, &PAUSES);
     let started = std::time::Instant::now();
     for (at, pause) in PAUSES.into_iter().enumerate() {
-        let mut waited = 0;
-        while arrived.available_permits() < MAILS * (at + 1) && waited < 600 {
-            let mib = resident_bytes(gateway.pid) >> 20;
-            let _ = writeln!(curve, "{}\t{:.1}\t{mib}", mail.name, started.elapsed().as_secs_f64());
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            waited += 1;
-        }
+        crowd
+            .await_pause(at, || {
+                let mib = resident_bytes(gateway.pid) >> 20;
+                let _ = writeln!(curve, "{}\t{:.1}\t{mib}", mail.name, started.elapsed().as_secs_f64());
+            })
+            .await;
         tokio::time::sleep(Duration::from_secs(2)).await;
         let each = |bytes: u64| format!("{:.1}", bytes as f64 / MAILS as f64 / 1024.0);
         let resident = resident_bytes(gateway.pid).saturating_sub(idle);
@@ -105,51 +89,13 @@ async fn flight(
         let cells =
             [format!("{pause} %"), asked.to_owned(), each(resident), each(sockets), written.to_string()];
         table.row(mail.name, &cells);
-        let _ = go.send(at + 1);
+        crowd.go_on(at);
     }
-    let mut failed = 0;
-    for client in clients {
-        failed += usize::from(!matches!(client.await, Ok(Ok(()))));
-    }
+    let failed = crowd.replies().await.iter().filter(|reply| reply.is_err()).count();
     if failed > 0 {
         eprintln!("{failed} of {MAILS} mails failed");
     }
     drop(arrivals);
-    Ok(())
-}
-
-/// One mail that stops at each pause until it is told to go on.
-async fn client(
-    target: SocketAddr,
-    body: Rc<[u8]>,
-    mut phase: watch::Receiver<usize>,
-    arrived: Rc<Semaphore>,
-    dialling: Rc<Semaphore>,
-) -> std::io::Result<()> {
-    let turn = dialling.acquire().await.map_err(std::io::Error::other)?;
-    let mut stream = BufReader::with_capacity(512, TcpStream::connect(target).await?);
-    expect(&mut stream, '2').await?;
-    for (command, class) in [
-        ("EHLO client.test", '2'),
-        ("MAIL FROM:<a@sender.test>", '2'),
-        ("RCPT TO:<b@receiver.test>", '2'),
-        ("DATA", '3'),
-    ] {
-        stream.get_mut().write_all(format!("{command}\r\n").as_bytes()).await?;
-        expect(&mut stream, class).await?;
-    }
-    drop(turn);
-    let mut sent = 0;
-    for (at, pause) in PAUSES.into_iter().enumerate() {
-        let until = body.len() * pause / 100;
-        stream.get_mut().write_all(&body[sent..until]).await?;
-        sent = until;
-        arrived.add_permits(1);
-        phase.wait_for(|p| *p > at).await.map_err(std::io::Error::other)?;
-    }
-    stream.get_mut().write_all(&body[sent..]).await?;
-    stream.get_mut().write_all(b".\r\n").await?;
-    expect(&mut stream, '2').await?;
     Ok(())
 }
 

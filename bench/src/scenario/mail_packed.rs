@@ -1,25 +1,24 @@
 //! Mails whose attachments need much memory to be unpacked, more at once than the process may hold: what each is answered.
 //! Rule: every one of them is infected, so none may be accepted.
 
+use crate::crowd::Crowd;
 use crate::gateway::Gateway;
-use crate::load::expect;
 use crate::mail::{self, Mail};
 use crate::peers::local;
-use crate::process::{resident_bytes, usage_of};
+use crate::process::{resident_bytes, resident_peak_bytes, usage_of};
 use crate::report::Table;
 use crate::scenario::mail_memory::raise_descriptors;
 use crate::signatures::Signatures;
 use crate::sink::{self, Offers};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::rc::Rc;
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, watch};
+
+#[path = "../../../crates/content/src/archive/rar/writer.rs"]
+#[expect(dead_code, reason = "written for the tests, which use more of it")]
+mod rar;
 
 /// Mails in flight at once.
 const MAILS: usize = 2_000;
@@ -29,7 +28,7 @@ const BAD: &[u8] = b"these are the bytes that the bench is looking for";
 /// How much decoders may hold, all together.
 const POOL_MIB: u64 = 256;
 /// Where the clients pause, in percent of the mail.
-const PAUSE: usize = 90;
+const PAUSES: [usize; 1] = [90];
 
 /// Runs it and prints the table.
 pub fn run(directory: &Path) -> std::io::Result<()> {
@@ -47,15 +46,18 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
             "accepted (asked 0)",
             "else",
             "MiB above rest",
+            "MiB at the peak",
             "bytes written to disk",
         ],
     );
-    for (name, program, arguments) in [
-        ("xz", "xz", ["-9", "-c"]),
-        ("lzma", "xz", ["--format=lzma", "-c"]),
-        ("bzip2", "bzip2", ["-9", "-c"]),
+    for (name, packed) in [
+        ("xz", packed("xz", &["-9", "-c"], &content)?),
+        ("lzma", packed("xz", &["--format=lzma", "-c"], &content)?),
+        ("bzip2", packed("bzip2", &["-9", "-c"], &content)?),
+        ("RAR 3", rar_3(&content)),
+        ("RAR 5", rar_5(&content)),
     ] {
-        let mail = mail::with_attachment(name, "program", packed(program, &arguments, &content)?);
+        let mail = mail::with_attachment(name, "program", packed);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let local_set = tokio::task::LocalSet::new();
         local_set.block_on(&runtime, flight(&mail, directory, &mut table))?;
@@ -75,6 +77,21 @@ fn packed(program: &str, arguments: &[&str], content: &[u8]) -> std::io::Result<
     let output = child.wait_with_output()?;
     writer.join().map_err(|_| std::io::Error::other("the writer panicked"))??;
     Ok(output.stdout)
+}
+
+/// A window of 4 MiB, as packers of that time announced.
+fn rar_3(content: &[u8]) -> Vec<u8> {
+    let mut writer = rar::Writer3::default();
+    writer.file("program", content, rar::Method::Packed, rar::Solidity::Alone);
+    writer.finish()
+}
+
+/// A window of 2 MiB: all of the content.
+fn rar_5(content: &[u8]) -> Vec<u8> {
+    let mut writer = rar::Writer5::default();
+    let packed = rar::pack_5(content, 0, 4000, &[]);
+    writer.entry("program", content, &packed, 3 << 7 | 4 << 10, 0, &[]);
+    writer.finish()
 }
 
 async fn flight(mail: &Mail, directory: &Path, table: &mut Table) -> std::io::Result<()> {
@@ -98,28 +115,14 @@ async fn flight(mail: &Mail, directory: &Path, table: &mut Table) -> std::io::Re
     let idle = resident_bytes(gateway.pid);
     let written_before = usage_of(&[gateway.pid]).written_bytes;
 
-    let (go, phase) = watch::channel(false);
-    let arrived = Rc::new(Semaphore::new(0));
-    let dialling = Rc::new(Semaphore::new(64));
-    let body: Rc<[u8]> = mail.wire.clone().into();
-    let clients: Vec<_> = (0..MAILS)
-        .map(|_| {
-            let (body, phase) = (Rc::clone(&body), phase.clone());
-            let (arrived, dialling) = (Rc::clone(&arrived), Rc::clone(&dialling));
-            tokio::task::spawn_local(client(gateway.address, body, phase, arrived, dialling))
-        })
-        .collect();
-    let mut waited = 0;
-    while arrived.available_permits() < MAILS && waited < 600 {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        waited += 1;
-    }
+    let crowd = Crowd::begin(gateway.address, mail, MAILS, &PAUSES);
+    crowd.await_pause(0, || ()).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let resident = resident_bytes(gateway.pid).saturating_sub(idle);
-    let _ = go.send(true);
+    crowd.go_on(0);
     let (mut found, mut later, mut accepted, mut other) = (0, 0, 0, 0);
-    for client in clients {
-        let reply = client.await.map_err(std::io::Error::other)?.unwrap_or_else(|error| error.to_string());
+    for reply in crowd.replies().await {
+        let reply = reply.unwrap_or_else(|error| error.to_string());
         *match reply.get(..3) {
             Some("550") => &mut found,
             Some("451") => &mut later,
@@ -128,39 +131,10 @@ async fn flight(mail: &Mail, directory: &Path, table: &mut Table) -> std::io::Re
         } += 1;
     }
     let written = usage_of(&[gateway.pid]).written_bytes - written_before;
-    let cells =
-        [found, later, accepted, other, resident >> 20, written].map(|figure: u64| figure.to_string());
+    let peak = resident_peak_bytes(gateway.pid).saturating_sub(idle);
+    let cells = [found, later, accepted, other, resident >> 20, peak >> 20, written]
+        .map(|figure: u64| figure.to_string());
     table.row(mail.name, &cells);
     drop(arrivals);
     Ok(())
-}
-
-/// One mail that pauses until it is told to go on; the reply to its end.
-async fn client(
-    target: SocketAddr,
-    body: Rc<[u8]>,
-    mut phase: watch::Receiver<bool>,
-    arrived: Rc<Semaphore>,
-    dialling: Rc<Semaphore>,
-) -> std::io::Result<String> {
-    let turn = dialling.acquire().await.map_err(std::io::Error::other)?;
-    let mut stream = BufReader::with_capacity(512, TcpStream::connect(target).await?);
-    expect(&mut stream, '2').await?;
-    for (command, class) in [
-        ("EHLO client.test", '2'),
-        ("MAIL FROM:<a@sender.test>", '2'),
-        ("RCPT TO:<b@receiver.test>", '2'),
-        ("DATA", '3'),
-    ] {
-        stream.get_mut().write_all(format!("{command}\r\n").as_bytes()).await?;
-        expect(&mut stream, class).await?;
-    }
-    drop(turn);
-    let until = body.len() * PAUSE / 100;
-    stream.get_mut().write_all(&body[..until]).await?;
-    arrived.add_permits(1);
-    phase.wait_for(|goes_on| *goes_on).await.map_err(std::io::Error::other)?;
-    stream.get_mut().write_all(&body[until..]).await?;
-    stream.get_mut().write_all(b".\r\n").await?;
-    expect(&mut stream, '2').await
 }

@@ -1,9 +1,10 @@
 //! Database files → [`Database`]. Rule: a signature goes in whole or not at all, and what does not is reported.
 
-use crate::container::{is_container, unpack};
+use crate::container::{proof_of, unpack};
 use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
-use crate::group::{GroupBuilder, Prepared, needs_of, prepare};
+use crate::group::{GroupBuilder, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
+use crate::icons::{Groups, Icon};
 use crate::late::{Late, LateKind};
 use crate::logical::{Decide, ProgramsBuilder};
 use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile, why_unread};
@@ -15,9 +16,10 @@ use crate::ruleset::metadata::{self, Described, Metadata};
 use crate::ruleset::offset::Offset;
 use crate::ruleset::subsignature::{PerlSearch, Subsignature};
 use crate::ruleset::target::{Ranges, TARGETS};
-use crate::ruleset::{Fault, Line, expression, hash, ignore};
+use crate::ruleset::{Fault, Line, expression, hash, icon, ignore};
 use crate::yara::{self, StringKind};
 use lockgate_matcher::PatternId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,17 +47,17 @@ impl Sources {
     }
 
     /// Adds a file. The ending of its name decides how its bytes are read; of a container, each file in it is added.
-    pub fn add(&mut self, file_name: &str, bytes: &[u8]) {
+    pub fn add<'b>(&mut self, file_name: &str, bytes: impl Into<Cow<'b, [u8]>>) {
         let name: Arc<str> = file_name.into();
         if let Some(kind) = Kind::of_file(file_name) {
-            self.files.push(Source { name, kind, bytes: bytes.to_vec() });
-        } else if is_container(file_name) {
-            match unpack(bytes) {
-                Ok(inner) => inner.iter().for_each(|file| {
-                    let is_nested = is_container(&file.name);
+            self.files.push(Source { name, kind, bytes: bytes.into().into_owned() });
+        } else if let Some(proof) = proof_of(file_name) {
+            match unpack(&bytes.into(), proof, &crate::signed::CLAMAV) {
+                Ok(inner) => inner.into_iter().for_each(|file| {
+                    let is_nested = proof_of(&file.name).is_some();
                     // What begins with a dot or has no ending says something about the container.
                     if !is_nested && file.name.contains('.') {
-                        self.add(&format!("{file_name}/{}", file.name), &file.bytes);
+                        self.add(&format!("{file_name}/{}", file.name), file.bytes);
                     }
                 }),
                 Err(reason) => {
@@ -110,6 +112,9 @@ struct Compiler {
     sections: HashList,
     imports: HashList,
     described: Vec<(Described, u32)>,
+    icons: Vec<Icon>,
+    /// The numbers of groups of icons, first and second ones apart.
+    icon_groups: HashMap<(bool, String), u32>,
 }
 
 /// What a line came to.
@@ -191,6 +196,8 @@ impl Compiler {
             late: late.into(),
             places,
             condition: Some(Box::new(rule.condition)),
+            icons: None,
+            handler: None,
         });
         self.vacuous.push((0, signature));
         let group = self.groups[0].get_or_insert_default();
@@ -228,6 +235,15 @@ impl Compiler {
                 }
                 let signature = self.add_signature(name, number, PLAIN)?;
                 self.described.push((described, signature));
+                Ok(Outcome::Loaded)
+            }
+            Kind::Idb => {
+                let icon::IconSignature { name, groups, look } = icon::parse(line)?;
+                if self.is_ignored(name, line) {
+                    return Ok(Outcome::Ignored);
+                }
+                let groups = self.icon_groups(groups.map(|group| Some(group.to_owned())));
+                self.icons.push(Icon { look, groups });
                 Ok(Outcome::Loaded)
             }
             // Rules are read as a whole.
@@ -303,6 +319,16 @@ impl Compiler {
         u32::try_from(self.signatures.len() - 1).map_err(|_| too_many())
     }
 
+    fn icon_groups(&mut self, names: [Option<String>; 2]) -> Groups {
+        let known = &mut self.icon_groups;
+        let mut number = |is_second, name: Option<String>| {
+            let next = known.len() as u32;
+            name.map(|name| *known.entry((is_second, name)).or_insert(next))
+        };
+        let [first, second] = names;
+        Groups { first: number(false, first), second: number(true, second) }
+    }
+
     fn add_logical(&mut self, entry: LogicalSignature<'_>, line: u32) -> Result<(), Fault> {
         let LogicalSignature { name, about, expression, subsignatures } = entry;
         let mut uses = Vec::with_capacity(subsignatures.len());
@@ -326,12 +352,26 @@ impl Compiler {
         let program = self.programs.add(expression);
         let triggers = late.iter().map(|late| self.programs.count_max(late.trigger));
         let count_max = triggers.fold(self.programs.count_max(program), u32::max);
-        let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some();
+        let has_icons = about.icons.iter().any(Option::is_some);
+        let icons = has_icons.then(|| self.icon_groups(about.icons));
+        let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some() || has_icons;
         let ranges = (about.ranges != Ranges::default()).then(|| Box::new(about.ranges));
         let places = late.iter().fold(0, |places, late| places | late.places());
-        let (needs_whole, late) = (!late.is_empty(), late.into());
+        let handler = about.handler;
+        let (needs_whole, late) = (!late.is_empty() || handler.is_some() || has_icons, late.into());
         let container = about.container.map(Box::new);
-        self.logics.push(Logic { program, count_max, container, ranges, late, places, condition: None });
+        let condition = None;
+        self.logics.push(Logic {
+            program,
+            count_max,
+            container,
+            ranges,
+            late,
+            places,
+            condition,
+            icons,
+            handler,
+        });
         self.vacuous.push((about.target, signature));
         self.add_uses(about.target, signature, uses);
         if let Some(Some(group)) = self.groups.get_mut(usize::from(about.target)) {
@@ -344,13 +384,14 @@ impl Compiler {
     /// The patterns of a body, not yet used by any signature: should another body of it fail, they mean nothing.
     fn add_body(&mut self, body: &Body<'_>, id: u8, target: u8) -> Result<Vec<(PatternId, Use)>, Fault> {
         let mut uses = Vec::new();
-        for Prepared { wildcard, key, condition, lead_bytes } in prepare(body, target)? {
-            let condition = condition.map_or(0, |condition| self.add_condition(condition));
+        for prepared in prepare(body, target)? {
+            let condition = prepared.condition.map_or(0, |condition| self.add_condition(condition));
             let Some(slot) = self.groups.get_mut(usize::from(target)) else { continue };
             let pattern = slot
                 .get_or_insert_default()
-                .pattern(&wildcard, key, target)
+                .pattern(&prepared, target)
                 .map_err(|reason| Fault::at(body.column + 1, reason))?;
+            let lead_bytes = prepared.lead_bytes;
             uses.push((pattern, Use { signature: 0, condition, subsignature: id, lead_bytes }));
         }
         Ok(uses)
@@ -381,8 +422,8 @@ impl Compiler {
     fn finish(mut self) -> (Database, Report) {
         for list in [&mut self.listed, &mut self.allowed, &mut self.sections, &mut self.imports] {
             list.sort();
+            list.note_sizes();
         }
-        self.sections.note_sizes();
         let programs = self.programs.finish();
         let mut vacuous: [Vec<u32>; TARGETS] = Default::default();
         for (target, signature) in self.vacuous {
@@ -400,7 +441,7 @@ impl Compiler {
         let mut groups: [Option<Group>; TARGETS] = Default::default();
         for ((target, builder), vacuous) in self.groups.into_iter().enumerate().zip(vacuous) {
             let Some(builder) = builder else { continue };
-            match builder.finish(vacuous) {
+            match builder.finish(target as u8, vacuous) {
                 Ok(group) => groups[target] = Some(group),
                 Err(reason) => self.report.failures.push(Failure {
                     file: format!("all files, target {target}").into(),
@@ -424,6 +465,7 @@ impl Compiler {
             sections: self.sections,
             imports: self.imports,
             described: self.described,
+            icons: self.icons,
             wanted,
         };
         (database, self.report)

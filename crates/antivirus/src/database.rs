@@ -2,9 +2,11 @@
 
 use crate::group::Told;
 use crate::hashes::{HashList, Wanted};
+use crate::icons::{Groups, Icon};
 use crate::late::Late;
 use crate::layout::Needs;
 use crate::logical::Programs;
+use crate::ruleset::expression::SUBSIGNATURES_MAX;
 use crate::ruleset::logical::MACRO_GROUPS;
 use crate::ruleset::metadata::Described;
 use crate::ruleset::offset::Offset;
@@ -35,6 +37,8 @@ pub struct Database {
     pub(crate) wanted: Wanted,
     /// Files that are found by what their container says of them, and the signature of each.
     pub(crate) described: Vec<(Described, u32)>,
+    /// Icons that signatures name by their groups.
+    pub(crate) icons: Vec<Icon>,
 }
 
 /// Where a signature stands, and what kind it is.
@@ -67,6 +71,10 @@ pub(crate) struct Logic {
     pub places: u64,
     /// What a YARA rule asks, in place of the program.
     pub condition: Option<Box<crate::yara::Condition>>,
+    /// The icons of which a program must have one.
+    pub icons: Option<Groups>,
+    /// The type that a file is then read as, in place of being found.
+    pub handler: Option<FileType>,
 }
 
 /// What a match must meet besides what the matcher looks at.
@@ -83,6 +91,8 @@ pub(crate) struct Group {
     pub patterns: matcher::Database,
     /// Those of them that normalised text can have, if there is any: most signatures name bytes that it never has.
     pub in_text: Option<InText>,
+    /// They are made for the texts of pages, and are all searched there.
+    pub is_of_pages: bool,
     /// For each pattern, where its uses start; one more at the end.
     pub first_uses: Vec<u32>,
     pub uses: Vec<Use>,
@@ -117,15 +127,16 @@ pub(crate) struct Use {
 impl Group {
     /// The patterns that a lane with this reading searches for.
     pub fn read_as(&self, reading: Reading) -> Option<&matcher::Database> {
-        match reading {
-            Reading::Plain => Some(&self.patterns),
-            Reading::Normalised => Some(&self.in_text.as_ref()?.patterns),
+        match (&self.in_text, reading) {
+            (Some(in_text), reading) if reading != Reading::Plain => Some(&in_text.patterns),
+            (None, reading) if reading != Reading::Plain && !self.is_of_pages => None,
+            _ => Some(&self.patterns),
         }
     }
 
     /// Which of all its patterns it is that a lane with this reading has found.
     pub fn original(&self, reading: Reading, pattern: matcher::PatternId) -> matcher::PatternId {
-        let in_text = self.in_text.as_ref().filter(|_| reading == Reading::Normalised);
+        let in_text = self.in_text.as_ref().filter(|_| reading != Reading::Plain);
         in_text.and_then(|text| text.originals.get(pattern.0 as usize)).copied().unwrap_or(pattern)
     }
 
@@ -139,6 +150,11 @@ impl Group {
 }
 
 impl Database {
+    /// Which digests some entry of a list could be, of a file of so many bytes.
+    pub(crate) fn wanted_for(&self, bytes: u64) -> Wanted {
+        self.listed.wanted_for(bytes).or(self.allowed.wanted_for(bytes))
+    }
+
     /// How many signatures it holds.
     pub fn signatures(&self) -> usize {
         self.signatures.len()
@@ -171,6 +187,12 @@ impl Database {
         let Some(signature) = self.signatures.get(signature as usize) else { return "" };
         let at = signature.name_at as usize;
         self.names.get(at..at + usize::from(signature.name_bytes)).unwrap_or_default()
+    }
+
+    /// The type that files with this signature are read as, if that is what it is for.
+    pub(crate) fn handler(&self, signature: u32) -> Option<FileType> {
+        let logic = self.signatures.get(signature as usize)?.logic;
+        self.logics.get(logic as usize)?.handler
     }
 
     pub(crate) fn class(&self, signature: u32) -> Class {
@@ -227,32 +249,75 @@ impl lockgate_model::Database for Database {
 pub(crate) enum Reading {
     /// As they are.
     Plain,
-    /// As normalised text.
-    Normalised,
+    /// As text: lower case, white space folded.
+    Folded,
+    /// As a page without its comments.
+    NoComment,
+    /// As the text of a page.
+    NoTags,
+    /// As the scripts of a page.
+    Script,
 }
 
-/// Whether a group ever looks at normalised text.
+/// The target of pages.
+const PAGES: u8 = 3;
+
+/// Whether a group looks at texts that any content may come to, of which few patterns can be found in.
 pub(crate) fn reads_text(group: u8) -> bool {
     [FileType::Html, FileType::Text]
         .iter()
-        .any(|file_type| targets_of(*file_type).contains(&(group, Reading::Normalised)))
+        .flat_map(|file_type| targets_of(*file_type))
+        .any(|(target, reading)| *target == group && *reading != Reading::Plain && !is_of_pages(group))
+}
+
+/// Whether a group looks at the texts of pages alone.
+pub(crate) fn is_of_pages(group: u8) -> bool {
+    group == PAGES
 }
 
 /// Which groups look at a part of this type, besides group 0 at its plain bytes. Numbers are ClamAV's target types.
 pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
     use FileType as T;
+    use Reading::{Folded, NoComment, NoTags, Plain, Script};
     match file_type {
-        T::Pe => &[(1, Reading::Plain)],
-        T::Ole2 => &[(2, Reading::Plain)],
-        T::Html => &[(3, Reading::Plain), (3, Reading::Normalised), (0, Reading::Normalised)],
-        T::Mail => &[(4, Reading::Plain)],
-        T::Gif | T::Png | T::Jpeg | T::Tiff | T::Bmp | T::Icon | T::Webp => &[(5, Reading::Plain)],
-        T::Elf => &[(6, Reading::Plain)],
-        T::Text | T::Script => &[(7, Reading::Normalised), (0, Reading::Normalised)],
-        T::MachO => &[(9, Reading::Plain)],
-        T::Pdf => &[(10, Reading::Plain)],
-        T::Swf => &[(11, Reading::Plain)],
-        T::JavaClass => &[(12, Reading::Plain)],
+        T::Pe => &[(1, Plain)],
+        T::Ole2 => &[(2, Plain)],
+        T::Html => &[
+            (PAGES, NoComment),
+            (0, NoComment),
+            (PAGES, NoTags),
+            (0, NoTags),
+            (PAGES, Script),
+            (0, Script),
+            (7, Script),
+        ],
+        T::Mail => &[(4, Plain)],
+        T::Gif | T::Png | T::Jpeg | T::Tiff | T::Bmp | T::Icon | T::Webp => &[(5, Plain)],
+        T::Elf => &[(6, Plain)],
+        T::Text | T::Script => &[(7, Folded), (0, Folded)],
+        T::MachO => &[(9, Plain)],
+        T::Pdf => &[(10, Plain)],
+        T::Swf => &[(11, Plain)],
+        T::JavaClass => &[(12, Plain)],
         _ => &[],
+    }
+}
+
+lockgate_stored::stored!(struct Signature { name_at, name_bytes, file, line, logic });
+lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, icons, handler });
+lockgate_stored::stored!(struct Condition { offset, end_slack });
+lockgate_stored::stored!(struct InText { patterns, originals });
+lockgate_stored::stored!(struct Use { signature, condition, subsignature, lead_bytes });
+lockgate_stored::stored!(
+    struct Group { patterns, in_text, first_uses, uses, told, vacuous, needs, needs_whole, is_of_pages },
+    sound
+);
+
+impl Group {
+    /// Whether each pattern's uses are there, and subsignatures have numbers that they can have.
+    fn is_sound(&self) -> bool {
+        self.first_uses.is_sorted()
+            && self.first_uses.last().is_none_or(|last| *last as usize <= self.uses.len())
+            && self.uses.iter().all(|usage| usize::from(usage.subsignature) < SUBSIGNATURES_MAX)
     }
 }

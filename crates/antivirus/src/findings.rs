@@ -3,6 +3,7 @@
 
 use crate::database::{Condition, Database, FIRST_MACRO, Logic, PLAIN, Use};
 use crate::held::Whole;
+use crate::icons::{self, Groups, Look};
 use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, STEPS_OF_ONE_MAX, compare, follows, search};
 use crate::layout::Layout;
 use crate::logical::Decide;
@@ -10,7 +11,7 @@ use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
 use crate::yara::Facts;
 use lockgate_matcher::Interest;
-use lockgate_model::{Class, Hit, PartId, Reason};
+use lockgate_model::{Class, FileType, Hit, PartId, Reason};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::RangeInclusive;
@@ -91,6 +92,8 @@ struct LateState {
     places: Places,
     /// Steps that expressions have taken.
     steps: u64,
+    /// What a program's icon looks like, once that is asked.
+    looks: Option<Vec<Look>>,
 }
 
 /// The state of one part.
@@ -111,6 +114,8 @@ pub(crate) struct Findings {
     pub out: Vec<Hit>,
     /// Why some signature could not be decided.
     pub undecided: Option<Reason>,
+    /// The types that the part is to be read as besides its own.
+    pub read_as: Vec<FileType>,
 }
 
 impl Findings {
@@ -188,6 +193,13 @@ impl Findings {
         if self.reported.contains(&signature) {
             return;
         }
+        if let Some(file_type) = database.handler(signature) {
+            self.reported.push(signature);
+            if !self.read_as.contains(&file_type) {
+                self.read_as.push(file_type);
+            }
+            return;
+        }
         let found = match database.class(signature) {
             Class::Virus => &mut self.viruses,
             _ => &mut self.others,
@@ -221,8 +233,8 @@ impl Findings {
     /// A match counts. Says whether another one of the same pattern may count too.
     fn take(&mut self, database: &Database, about: &About, candidate: &Candidate) -> Interest {
         let Candidate { usage, lane, start, .. } = *candidate;
-        // Places in normalised text are none in the file.
-        let offset = (lane.0 < FIRST_NORMALISED_LANE).then_some(start);
+        // Places in a text that was made are none in the file.
+        let offset = (lane.0 < FIRST_TEXT_LANE).then_some(start);
         let logic_index = database.signatures.get(usage.signature as usize).map_or(PLAIN, |s| s.logic);
         if logic_index == PLAIN {
             self.report(database, about, usage.signature, offset);
@@ -255,7 +267,10 @@ impl Findings {
         } else if !is_new {
             return interest(false);
         }
-        let is_early = logic.ranges.is_none() && logic.late.is_empty() && logic.condition.is_none();
+        let is_early = logic.ranges.is_none()
+            && logic.late.is_empty()
+            && logic.condition.is_none()
+            && logic.icons.is_none();
         if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
@@ -330,7 +345,8 @@ impl Findings {
             }
         }
         let Some(condition) = &logic.condition else {
-            return database.programs.holds(program, matched, &|id| self.matches(key, id));
+            let holds = database.programs.holds(program, matched, &|id| self.matches(key, id));
+            return holds && logic.icons.as_ref().is_none_or(|icons| self.has_icon(database, icons, ended));
         };
         let places = |id| {
             let late = self.late.as_ref().and_then(|late| late.places.get(&key.subsignature(id)));
@@ -342,10 +358,28 @@ impl Findings {
         condition.holds(&Facts { count: &count, places: &places, length, entry, bytes })
     }
 
+    /// Whether a program has one of these icons.
+    fn has_icon(&mut self, database: &Database, groups: &Groups, ended: &Ended<'_>) -> bool {
+        if database.icons.is_empty() {
+            return false;
+        }
+        let (program, bytes) = match (ended.layout.program(), ended.whole) {
+            (Some(program), Whole::Bytes(bytes)) => (program, bytes),
+            (None, _) => return false,
+            (_, Whole::NotHeld(reason)) => {
+                self.undecided.get_or_insert(reason);
+                return false;
+            }
+        };
+        let state = self.late.get_or_insert_default();
+        let looks = state.looks.get_or_insert_with(|| icons::looks(program, bytes));
+        icons::is_listed(looks, &database.icons, groups)
+    }
+
     /// How often a late subsignature matches.
     fn look(&mut self, logic: &Logic, late: &Late, key: Key, ended: &Ended<'_>) -> Result<u32, Reason> {
         let state = self.late.get_or_insert_default();
-        let LateState { places, steps } = &mut **state;
+        let LateState { places, steps, .. } = &mut **state;
         match &late.kind {
             LateKind::Perl(perl) => {
                 let granted = (STEPS_MAX - (*steps).min(STEPS_MAX)).min(STEPS_OF_ONE_MAX);
@@ -396,8 +430,8 @@ fn macro_key(lane: LaneId, group: u8) -> u64 {
     Key::new(lane, PLAIN).subsignature(group)
 }
 
-/// Lanes from this number on read normalised text.
-pub(crate) const FIRST_NORMALISED_LANE: u8 = 2;
+/// Lanes from this number on read texts that are made of the part.
+pub(crate) const FIRST_TEXT_LANE: u8 = 2;
 
 fn condition(database: &Database, usage: Use) -> Option<&Condition> {
     database.conditions.get((usage.condition as usize).checked_sub(1)?)

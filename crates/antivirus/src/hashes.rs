@@ -2,6 +2,7 @@
 //! hold is not computed.
 
 use crate::ruleset::hash::Digest as Listed;
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -14,7 +15,7 @@ struct Table<const N: usize> {
     entries: Vec<Entry<N>>,
     /// The largest file that is listed; `None` if there is none at all.
     longest: Option<u64>,
-    /// All sizes that are listed, sorted, where they are asked for.
+    /// All sizes that are listed, sorted.
     sizes: Vec<u64>,
 }
 
@@ -88,7 +89,7 @@ impl HashList {
         self.sha256.sort();
     }
 
-    /// To be called where [`Self::wanted_for`] is.
+    /// What [`Self::wanted_for`] asks; to be called when all are added.
     pub fn note_sizes(&mut self) {
         self.md5.note_sizes();
         self.sha1.note_sizes();
@@ -155,6 +156,15 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// What either wants.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            md5: self.md5.max(other.md5),
+            sha1: self.sha1.max(other.sha1),
+            sha256: self.sha256.max(other.sha256),
+        }
+    }
+
     pub fn of(lists: &[&HashList]) -> Self {
         let longest = |of: fn(&HashList) -> Option<u64>| lists.iter().map(|list| of(list)).max().flatten();
         Self {
@@ -229,6 +239,38 @@ impl Hashing {
 /// The MD5 of a signature's line, as ignore lists give it.
 pub(crate) fn md5_of(bytes: &[u8]) -> [u8; 16] {
     Md5::digest(bytes).into()
+}
+
+lockgate_stored::stored!(struct HashList { md5, sha1, sha256 });
+
+impl<const N: usize> Stored for Table<N> {
+    const BYTES_MIN: usize = 4 + 1 + 4;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        let Self { entries, longest, sizes } = self;
+        entries.store(to);
+        longest.store(to);
+        sizes.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        Ok(Self { entries: Stored::load(from)?, longest: Stored::load(from)?, sizes: Stored::load(from)? })
+    }
+}
+
+impl<const N: usize> Stored for Entry<N> {
+    const BYTES_MIN: usize = N + 8 + 4;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        let Self { digest, size, signature } = self;
+        digest.store(to);
+        size.store(to);
+        signature.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        Ok(Self { digest: Stored::load(from)?, size: Stored::load(from)?, signature: Stored::load(from)? })
+    }
 }
 
 #[cfg(test)]

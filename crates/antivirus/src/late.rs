@@ -163,3 +163,19 @@ pub(crate) fn follows(group: Macro, before: &[u64], members: &[u64]) -> bool {
         members.iter().any(|member| (first..=last).contains(member))
     })
 }
+
+lockgate_stored::stored!(struct Late { id, trigger, kind });
+lockgate_stored::stored!(enum LateKind { 0 => Perl(search), 1 => Compare(comparison), 2 => Macro(group) });
+
+impl Late {
+    /// Whether it is one of the subsignatures that there can be, and follows from one; its trigger is one of so many programs.
+    pub fn is_sound(&self, programs: usize) -> bool {
+        let follows = match &self.kind {
+            LateKind::Perl(_) => 0,
+            LateKind::Compare(comparison) => comparison.of,
+            LateKind::Macro(group) => group.of,
+        };
+        let is_one = |id: u8| usize::from(id) < expression::SUBSIGNATURES_MAX;
+        is_one(self.id) && is_one(follows) && (self.trigger as usize) < programs
+    }
+}

@@ -149,6 +149,48 @@ fn files_are_known_by_what_their_container_says() {
     }
 }
 
+#[test]
+fn what_is_known_of_a_file_only_at_its_end_or_its_containers() {
+    // CRC-32 of "abc": ISO 3309.
+    let cases = [
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:*:*:352441c2:*", "abc", None, 1),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:*:*:352441c3:*", "abc", None, 0),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:1:*:*:*", "", Some(Reason::Encrypted), 1),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:1:*:*:*", "", Some(Reason::Damaged), 0),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:1:*:*:*", "abc", None, 0),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:0:*:*:*", "abc", None, 1),
+        ("Test.A:CL_TYPE_ZIP:*:\\.exe$:*:*:0:*:*:*", "", Some(Reason::Encrypted), 0),
+        ("Test.A:CL_TYPE_ZIP:9-10:\\.exe$:*:*:*:*:*:*", "abc", None, 1),
+        ("Test.A:CL_TYPE_ZIP:9-10:\\.exe$:*:4:*:*:*:*", "abc", None, 0),
+        ("Test.A:CL_TYPE_ZIP:11:\\.exe$:*:*:*:*:*:*", "abc", None, 0),
+        ("Test.A:CL_TYPE_ZIP:10:\\.exe$:*:3:1:*:*:*", "abc", None, 9),
+    ];
+    for (line, text, broken, want) in cases {
+        let (database, report) = compile(&[("t.cdb", line)]);
+        assert_eq!(report.failures.is_empty(), want != 9, "{line}: {:?}", report.failures);
+        let (mut scanner, mut hits) = (scanner(&database), Hits::default());
+        scanner.open(&part(0, None, FileType::Zip));
+        scanner.push(PartId(0), Buffer::FileData, b"PK...", &mut hits);
+        for id in 1..3 {
+            let mut inner = part(id, Some(0), FileType::Data);
+            inner.name = Some("a.exe".into());
+            scanner.open(&inner);
+            scanner.push(PartId(id), Buffer::FileData, text.as_bytes(), &mut hits);
+            if let Some(reason) = broken {
+                scanner.broken(PartId(id), reason);
+            }
+            scanner.end(PartId(id), Buffer::FileData, &mut hits);
+            scanner.close(PartId(id), &mut hits);
+        }
+        scanner.push(PartId(0), Buffer::FileData, b"more.", &mut hits);
+        scanner.end(PartId(0), Buffer::FileData, &mut hits);
+        scanner.finish(&mut hits);
+        // What the container decides is told of the container, once.
+        let times = if line.contains(":9-10:") { want } else { want % 9 * 2 };
+        assert_eq!(hits.0.len(), times, "{line}");
+    }
+}
+
 #[derive(Default)]
 struct Told(Hits, Vec<Reason>);
 

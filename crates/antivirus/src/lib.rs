@@ -11,8 +11,11 @@
 //! The formats are those of the ClamAV manual, "Signatures". Names are told as they stand in the database; `clamscan`
 //! appends `.UNOFFICIAL` to those that come from outside a signed container.
 //!
-//! What a signature sees: the part's bytes as they are. Text, scripts and HTML are also read as ClamAV's normaliser
-//! gives text (lower case, white space folded), by the signatures of target 7 or 3 and those for any target.
+//! What a signature sees: the part's bytes as they are, if it is for any target or for the part's own. Text and scripts are
+//! also read as ClamAV's normaliser gives text (lower case, white space folded), by the signatures of target 7 and those for
+//! any; pages as its three texts of a page, by the signatures of target 3 (these see nothing else), those for any and, what
+//! scripts come to, those of target 7. Unlike ClamAV, which reads pages as these texts alone, signatures for any target see
+//! a page's bytes as they are, too.
 
 mod compiler;
 mod container;
@@ -21,23 +24,32 @@ mod findings;
 mod group;
 mod hashes;
 mod held;
+mod icons;
 mod late;
 mod layout;
 mod logical;
+mod page;
 mod perl;
 mod programs;
 mod report;
 mod ruleset;
 mod scanner;
 mod sections;
+mod signed;
+mod stored;
 mod text;
+mod texts;
 mod yara;
 
 pub use compiler::Sources;
 pub use database::Database;
+pub use lockgate_stored::Unfit;
 pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile, is_database};
+pub use stored::BUILD;
 
 #[cfg(test)]
 mod late_tests;
+#[cfg(test)]
+mod stored_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Compiled logical expressions. Rule: equal expressions are kept once; evaluation needs no heap and no recursion.
 
-use crate::ruleset::expression::{Comparison, Expression, Op, STACK_MAX};
+use crate::ruleset::expression::{Comparison, Expression, Op, STACK_MAX, SUBSIGNATURES_MAX};
 use std::collections::HashMap;
 
 /// When an expression that holds is sure to go on holding.
@@ -160,6 +160,39 @@ fn evaluate(ops: &[Op], matched: u64, count: &dyn Fn(u8) -> u32) -> bool {
         }
     }
     top == 1 && stack[0].holds
+}
+
+lockgate_stored::stored!(enum Decide { 0 => AtOnce, 1 => AtEnd });
+lockgate_stored::stored!(struct Program { first_op, ops, all_of, count_max, decide });
+lockgate_stored::stored!(struct Programs { ops, programs }, sound);
+
+impl Programs {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.programs.len()
+    }
+
+    /// Whether each has its instructions, and these find on the stack what they ask for.
+    fn is_sound(&self) -> bool {
+        self.programs.iter().all(|program| {
+            let end = program.first_op.checked_add(program.ops);
+            let ops = end.and_then(|end| self.ops.get(program.first_op as usize..end as usize));
+            ops.is_some_and(has_stack)
+        })
+    }
+}
+
+/// Whether evaluation never asks for more values than there are, nor makes more than there is room for.
+fn has_stack(ops: &[Op]) -> bool {
+    let after = ops.iter().try_fold(0_usize, |height, op| {
+        let next = match op {
+            Op::Sub(id) | Op::Counted(id, ..) => (usize::from(*id) < SUBSIGNATURES_MAX).then_some(height + 1),
+            Op::All | Op::Any => height.checked_sub(1).filter(|height| *height > 0),
+            Op::Compare(..) => (height > 0).then_some(height),
+        };
+        next.filter(|height| *height <= STACK_MAX)
+    });
+    after.is_some()
 }
 
 #[cfg(test)]

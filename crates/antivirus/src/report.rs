@@ -1,6 +1,7 @@
 //! What became of the database files: [`Report`]. Rule: nothing is left out in silence.
 
-use crate::container::is_container;
+use crate::container::proof_of;
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub enum Kind {
     Ldb,
     /// What a container says of a file in it.
     Cdb,
+    /// Icons that logical signatures name by their groups.
+    Idb,
     /// YARA rules.
     Yar,
     /// MD5 of files that are in order.
@@ -38,7 +41,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Hdb,
         Self::Hsb,
         Self::Mdb,
@@ -47,6 +50,7 @@ impl Kind {
         Self::Ndb,
         Self::Ldb,
         Self::Cdb,
+        Self::Idb,
         Self::Yar,
         Self::Fp,
         Self::Sfp,
@@ -65,6 +69,7 @@ impl Kind {
             Self::Ndb => "ndb",
             Self::Ldb => "ldb",
             Self::Cdb => "cdb",
+            Self::Idb => "idb",
             Self::Yar => "yar",
             Self::Fp => "fp",
             Self::Sfp => "sfp",
@@ -93,7 +98,7 @@ impl Kind {
 
 /// Whether the bytes of a file of that name are read: it is of a known [`Kind`], or a container of such files.
 pub fn is_database(file_name: &str) -> bool {
-    Kind::of_file(file_name).is_some() || is_container(file_name)
+    Kind::of_file(file_name).is_some() || proof_of(file_name).is_some()
 }
 
 /// Why a file of that kind is not read.
@@ -103,7 +108,6 @@ pub(crate) fn why_unread(ending: &str) -> &'static str {
         "ftm" => "types of files are recognised by the gateway itself",
         "info" | "cfg" => "it describes other files, or sets up ClamAV",
         "pdb" | "gdb" | "wdb" => "links that hide where they lead are not judged",
-        "idb" => "icons are not compared",
         "crb" | "cat" => "signatures of programs are not verified",
         "pwdb" => "encrypted archives are not opened",
         _ => "it is of no kind that is known",
@@ -180,6 +184,43 @@ impl Report {
     /// Lines not in use, of all kinds.
     pub fn signatures_failed(&self) -> u64 {
         self.counts.values().map(|count| count.failed).sum()
+    }
+}
+
+lockgate_stored::stored!(enum Kind {
+    0 => Hdb,
+    1 => Hsb,
+    2 => Mdb,
+    3 => Msb,
+    4 => Imp,
+    5 => Ndb,
+    6 => Ldb,
+    7 => Cdb,
+    8 => Yar,
+    9 => Fp,
+    10 => Sfp,
+    11 => Ign,
+    12 => Ign2,
+    13 => Idb,
+});
+lockgate_stored::stored!(struct Count { loaded, failed, ignored, other_engine });
+lockgate_stored::stored!(struct Failure { file, line, column, reason });
+lockgate_stored::stored!(struct Report { counts, failures, unknown });
+
+impl Stored for UnknownFile {
+    const BYTES_MIN: usize = 8;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        // The reason follows from the kind.
+        let Self { file, kind, reason: _ } = self;
+        file.store(to);
+        kind.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        let (file, kind) = (Stored::load(from)?, String::load(from)?);
+        let reason = why_unread(&kind.to_ascii_lowercase());
+        Ok(Self { file, kind, reason })
     }
 }
 

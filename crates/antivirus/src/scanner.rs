@@ -2,15 +2,15 @@
 //! it is decided, unless a list of allowed files might still clear it.
 
 use crate::database::{Database, Group, Reading, targets_of};
-use crate::findings::{About, FIRST_NORMALISED_LANE, Findings, Found, HITS_MAX, LaneEnded, LaneId};
+use crate::findings::{About, FIRST_TEXT_LANE, Findings, Found, HITS_MAX, LaneEnded, LaneId};
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
 use crate::perl::{self, Start};
 use crate::programs::Programs;
-use crate::ruleset::metadata::Described;
+use crate::ruleset::metadata::{Described, Encrypted};
 use crate::ruleset::target::{Around, Office};
-use crate::text::Normaliser;
+use crate::texts::Texts;
 use lockgate_matcher as matcher;
 use lockgate_model::{
     Buffer, Class, FileType, FlowState, Hit, Part, PartId, Pool, Reason, Scanner, Sink, Transaction, Want,
@@ -29,8 +29,9 @@ impl Connection {
 }
 
 impl FlowState for Connection {
-    fn open(&mut self, _about: &Transaction) -> Box<dyn Scanner> {
-        Box::new(Transmission { database: Arc::clone(&self.database), parts: Vec::new(), pool: None })
+    fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
+        let database = Arc::clone(&self.database);
+        Box::new(Transmission { database, parts: Vec::new(), pool: None, length: about.length })
     }
 }
 
@@ -40,6 +41,8 @@ struct Transmission {
     parts: Vec<OpenPart>,
     /// What is held is drawn from here.
     pool: Option<Arc<Pool>>,
+    /// Of the root, where that is certain.
+    length: Option<u64>,
 }
 
 /// How many steps expressions for names may take on one name.
@@ -53,16 +56,20 @@ struct OpenPart {
     parent: Option<PartId>,
     detected: FileType,
     lanes: Vec<Lane>,
-    normaliser: Normaliser,
+    /// What lanes read that do not read the part as it is.
+    texts: Option<Box<Texts>>,
     /// How many parts have been found in it.
     children: u64,
-    /// What `.cdb` signatures say that it may be, where its size decides.
+    /// What `.cdb` signatures say that it may be, where what is in it decides.
     described: Vec<u32>,
+    encrypted: Encrypted,
+    checksum: Option<Box<crc32fast::Hasher>>,
+    /// What is found in a part of it if it is so long itself: the index of a `.cdb` signature.
+    if_so_long: Vec<u32>,
     /// What of an Office document it is, as far as the names of its entries say.
     office: Option<Office>,
-    /// The part as it is, and its text, where something looks at the whole of it.
+    /// The part as it is, where something looks at the whole of it.
     held: Option<Box<Held>>,
-    held_text: Option<Box<Held>>,
     hashing: Option<Box<Hashing>>,
     programs: Option<Box<Programs>>,
     findings: Findings,
@@ -97,6 +104,13 @@ impl Scanner for Transmission {
         let pool = self.pool.get_or_insert_with(|| Pool::new(POOL_BYTES));
         let mut open = OpenPart::new(&self.database, part, around, pool);
         open.described = self.describe(part, &open.about.around);
+        if let Some(length) = self.length.filter(|_| part.id == PartId::ROOT) {
+            open.hashing = Hashing::start(self.database.wanted_for(length));
+        }
+        let mut described = open.described.iter().filter_map(|at| self.database.described.get(*at as usize));
+        if described.any(|(described, _)| described.checksum.is_some()) {
+            open.checksum = Some(Box::default());
+        }
         let is_idle = open.lanes.is_empty() && open.hashing.is_none() && open.described.is_empty();
         let want = if is_idle && open.programs.is_none() { Want::Done } else { Want::More };
         self.parts.push(open);
@@ -114,6 +128,12 @@ impl Scanner for Transmission {
         Want::More
     }
 
+    fn broken(&mut self, part: PartId, reason: Reason) {
+        if let Some(at) = self.find(part).filter(|_| reason == Reason::Encrypted) {
+            self.parts[at].encrypted = Encrypted::Yes;
+        }
+    }
+
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         if let Some(at) = self.find(part).filter(|_| buffer == Buffer::FileData) {
             self.parts[at].end(&self.database);
@@ -126,7 +146,15 @@ impl Scanner for Transmission {
         // A part that breaks off has no end of its own.
         self.parts[at].end(&self.database);
         self.pass_on(at, sink);
-        self.parts.remove(at);
+        let closed = self.parts.remove(at);
+        if !closed.described.is_empty()
+            && let Some(parent) = closed.parent.and_then(|parent| self.find(parent))
+        {
+            let waiting = &mut self.parts[parent].if_so_long;
+            waiting.extend(closed.described);
+            waiting.sort_unstable();
+            waiting.dedup();
+        }
     }
 
     fn finish(&mut self, sink: &mut dyn Sink) {
@@ -211,14 +239,18 @@ impl OpenPart {
         let mut lanes: Vec<Lane> = Lane::new(database, 0, Reading::Plain).into_iter().collect();
         let targets = targets_of(part.detected);
         lanes.extend(targets.iter().filter_map(|(group, reading)| Lane::new(database, *group, *reading)));
-        let (mut needs, mut needs_whole, mut needs_text) = (Needs::default(), false, false);
+        let readings: Vec<Reading> = lanes.iter().map(|lane| lane.reading).collect();
+        let mut texts = Texts::of(&readings).map(Box::new);
+        let (mut needs, mut needs_whole) = (Needs::default(), false);
         for lane in &lanes {
             let Some(group) = lane.of(database) else { continue };
             needs.places |= group.needs.places;
             needs.version |= group.needs.version;
-            match lane.reading {
-                Reading::Plain => needs_whole |= group.needs_whole,
-                Reading::Normalised => needs_text |= group.needs_whole,
+            match &mut texts {
+                Some(texts) if group.needs_whole && lane.reading != Reading::Plain => {
+                    texts.hold(lane.reading, pool)
+                }
+                _ => needs_whole |= group.needs_whole && lane.reading == Reading::Plain,
             }
         }
         let programs = (part.detected == FileType::Pe).then(|| Programs::of(database)).flatten();
@@ -226,18 +258,19 @@ impl OpenPart {
         let layout = Layout::of(part.detected, needs);
         needs_whole |= matches!(layout, Layout::AtEnd)
             || (part.detected == FileType::Pe && (needs.version || !database.imports.is_empty()));
-        let hold = |is_needed: bool| is_needed.then(|| Box::new(Held::new(pool)));
         Self {
             about: About { part: part.id, around, layout },
             parent: part.parent,
             detected: part.detected,
             lanes,
-            normaliser: Normaliser::default(),
+            texts,
             children: 0,
             described: Vec::new(),
+            encrypted: Encrypted::No,
+            checksum: None,
+            if_so_long: Vec::new(),
             office: None,
-            held: hold(needs_whole),
-            held_text: hold(needs_text),
+            held: needs_whole.then(|| Box::new(Held::new(pool))),
             hashing: Hashing::start(database.wanted),
             programs: programs.map(Box::new),
             findings: Findings::default(),
@@ -260,6 +293,9 @@ impl OpenPart {
         {
             self.standing = Standing::NotAllowed;
         }
+        if let Some(checksum) = &mut self.checksum {
+            checksum.update(chunk);
+        }
         if let Some(held) = &mut self.held {
             held.push(chunk);
         }
@@ -268,23 +304,17 @@ impl OpenPart {
             // Where a program starts must be known before its bytes are read.
             return;
         }
-        let Self { lanes, findings, about, normaliser, held_text, .. } = self;
-        // Those that read the part as it is stand before those that read its text: `targets_of` names them so.
-        let first_of_text = lanes.iter().take_while(|lane| lane.reading == Reading::Plain).count();
-        let (plain, of_text) = lanes.split_at_mut(first_of_text);
-        for lane in plain {
+        let Self { lanes, findings, about, texts, .. } = self;
+        for lane in lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
             if let Some(before) = &before {
                 lane.place(database, &about.layout);
                 lane.read(database, about, findings, before);
             }
             lane.read(database, about, findings, chunk);
         }
-        if !of_text.is_empty() {
-            normaliser.push(chunk, &mut |text| {
-                if let Some(held) = held_text {
-                    held.push(text);
-                }
-                for lane in of_text.iter_mut() {
+        if let Some(texts) = texts {
+            texts.push(chunk, &mut |reading, text| {
+                for lane in lanes.iter_mut().filter(|lane| lane.reading == reading) {
                     lane.read(database, about, findings, text);
                 }
             });
@@ -315,7 +345,7 @@ impl OpenPart {
 
     /// The part has no more bytes. A second call does nothing.
     fn end(&mut self, database: &Database) {
-        let (held, held_text) = (self.held.take(), self.held_text.take());
+        let (held, mut texts) = (self.held.take(), self.texts.take());
         if let Some(Whole::NotHeld(reason)) = held.as_ref().map(|held| held.whole())
             && self.findings.waits()
         {
@@ -331,17 +361,25 @@ impl OpenPart {
             let mut found = |signature| self.findings.report(database, &self.about, signature, None);
             programs.finish(database, self.about.layout.program(), bytes, &mut found);
         }
-        for at in std::mem::take(&mut self.described) {
-            let Some((described, signature)) = database.described.get(at as usize) else { continue };
-            if described.size.as_ref().is_none_or(|range| range.contains(&self.length)) {
-                self.findings.report(database, &self.about, *signature, None);
-            }
+        self.end_described(database);
+        if let Some(texts) = &mut texts {
+            texts.finish(&mut |reading, text| {
+                for lane in self.lanes.iter_mut().filter(|lane| lane.reading == reading) {
+                    lane.read(database, &self.about, &mut self.findings, text);
+                }
+            });
         }
+        // Of a page without scripts there is no text of them, not even an empty one.
+        self.lanes.retain(|lane| lane.reading != Reading::Script || lane.length > 0);
         for mut lane in std::mem::take(&mut self.lanes) {
-            let held = if lane.reading == Reading::Plain { &held } else { &held_text };
-            let whole = held.as_ref().map_or(Whole::NotHeld(Reason::Held), |held| held.whole());
+            let whole = match (&texts, &held) {
+                (Some(texts), _) if lane.reading != Reading::Plain => texts.whole(lane.reading),
+                (_, Some(held)) if lane.reading == Reading::Plain => held.whole(),
+                _ => Whole::NotHeld(Reason::Held),
+            };
             lane.finish(database, &self.about, &mut self.findings, whole);
         }
+        self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
             let digests = hashing.finish();
             database.listed.find(&digests, self.length, &mut |signature| {
@@ -355,6 +393,56 @@ impl OpenPart {
         if self.standing == Standing::Allowed {
             self.waiting.clear();
             self.findings.out.clear();
+        }
+    }
+
+    /// What `.cdb` signatures say of the part, and of those in it, is decided but for the length of what it is in.
+    fn end_described(&mut self, database: &Database) {
+        let checksum = self.checksum.take().map(|checksum| checksum.finalize());
+        let is_met = |described: &Described| {
+            described.size.as_ref().is_none_or(|range| range.contains(&self.length))
+                && described.encrypted.is_none_or(|encrypted| encrypted == self.encrypted)
+                && described.checksum.is_none_or(|listed| checksum == Some(listed))
+        };
+        let met =
+            |at: &u32| database.described.get(*at as usize).is_some_and(|(described, _)| is_met(described));
+        self.described.retain(met);
+        self.described.retain(|at| {
+            let Some((described, signature)) = database.described.get(*at as usize) else { return false };
+            if described.container_size.is_none() {
+                self.findings.report(database, &self.about, *signature, None);
+            }
+            described.container_size.is_some()
+        });
+        for at in std::mem::take(&mut self.if_so_long) {
+            let Some((described, signature)) = database.described.get(at as usize) else { continue };
+            if described.container_size.as_ref().is_some_and(|range| range.contains(&self.length)) {
+                self.findings.report(database, &self.about, *signature, None);
+            }
+        }
+    }
+
+    /// Has the signatures of other types look at the whole part, where one for its own said so.
+    fn read_as_others(&mut self, database: &Database, whole: Option<Whole<'_>>) {
+        let (types, seen) = (std::mem::take(&mut self.findings.read_as), targets_of(self.detected));
+        let mut groups: Vec<u8> = types
+            .iter()
+            .flat_map(|file_type| targets_of(*file_type))
+            .filter(|target| target.1 == Reading::Plain && !seen.contains(target))
+            .map(|(group, _)| *group)
+            .collect();
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups {
+            let Some(mut lane) = Lane::new(database, group, Reading::Plain) else { continue };
+            match whole {
+                Some(Whole::Bytes(bytes)) => {
+                    lane.read(database, &self.about, &mut self.findings, bytes);
+                    lane.finish(database, &self.about, &mut self.findings, Whole::Bytes(bytes));
+                }
+                Some(Whole::NotHeld(reason)) => drop(self.findings.undecided.get_or_insert(reason)),
+                None => {}
+            }
         }
     }
 
@@ -374,13 +462,20 @@ impl Lane {
     /// `None` where the group has nothing to look for.
     fn new(database: &Database, group: u8, reading: Reading) -> Option<Self> {
         let of = database.groups.get(usize::from(group))?.as_ref()?;
-        let id = match (group, reading) {
-            (0, Reading::Plain) => LaneId(0),
-            (_, Reading::Plain) => LaneId(1),
-            (0, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE),
-            (_, Reading::Normalised) => LaneId(FIRST_NORMALISED_LANE + 1),
+        let text = match reading {
+            Reading::Plain => None,
+            Reading::Folded | Reading::NoComment => Some(0),
+            Reading::NoTags => Some(1),
+            Reading::Script => Some(2),
         };
-        if reading == Reading::Normalised && of.in_text.is_none() && of.vacuous.is_empty() {
+        // Three lanes at most read the same.
+        let number = match group {
+            0 => 0,
+            7 => 2,
+            _ => 1,
+        };
+        let id = LaneId(text.map_or(number.min(1), |text| FIRST_TEXT_LANE + text * 3 + number));
+        if of.read_as(reading).is_none() && of.vacuous.is_empty() {
             return None;
         }
         Some(Self { id, group, reading, scanner: matcher::Scanner::default(), length: 0 })

@@ -22,8 +22,21 @@ pub(crate) fn compile(files: &[(&str, &str)]) -> (Arc<crate::Database>, Report) 
     for (name, text) in files {
         sources.add(name, text.as_bytes());
     }
-    let (database, report) = sources.compile();
+    let (database, report) = as_loaded(sources.compile());
     (Arc::new(database), report)
+}
+
+/// What is compiled, as it is when it comes from where it was stored: nothing may be lost on the way.
+fn as_loaded((database, report): (crate::Database, Report)) -> (crate::Database, Report) {
+    let mut bytes = Vec::new();
+    database.store(&report, &mut bytes).unwrap();
+    let (loaded, loaded_report) =
+        crate::Database::load(&mut bytes.as_slice(), bytes.len() as u64).expect("what was stored loads");
+    assert_eq!((&loaded_report, loaded.strategies()), (&report, database.strategies()));
+    let mut again = Vec::new();
+    loaded.store(&report, &mut again).unwrap();
+    assert!(bytes == again, "what was loaded is stored as it was");
+    (loaded, loaded_report)
 }
 
 pub(crate) fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
@@ -43,6 +56,7 @@ pub(crate) fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     Arc::clone(database).open_flow(&flow).open(&about)
 }
@@ -60,7 +74,11 @@ pub(crate) fn part(id: u32, parent: Option<u32>, detected: FileType) -> Part {
 }
 
 /// One file as root, in these chunks: names and offsets.
-fn scan(database: &Arc<crate::Database>, detected: FileType, chunks: &[&[u8]]) -> Vec<(String, Option<u64>)> {
+pub(crate) fn scan(
+    database: &Arc<crate::Database>,
+    detected: FileType,
+    chunks: &[&[u8]],
+) -> Vec<(String, Option<u64>)> {
     let mut hits = Hits::default();
     let mut scanner = scanner(database);
     let mut want = scanner.open(&part(0, None, detected));
@@ -121,7 +139,21 @@ fn body_signatures_match_where_they_should() {
         ("0:*:616263", Text, b"ABC", true),
         ("0:*:616263", Data, b"ABC", false),
         ("3:*:3c612062", Html, b"<A\n\nb", true),
-        ("3:*:3c410a", Html, b"<A\n\nb", true),
+        ("3:*:3c410a", Html, b"<A\n\nb", false),
+        ("3:*:6263", Html, b"<p>A<!-- x -->bc", true),
+        ("3:*:616263", Html, b"<p>a<b>b</b>C", false),
+        ("3:*:20612062204320", Html, b"<p>a<b>b</b>", false),
+        ("3:*:2061206220", Html, b"<p>a<b>b</b>", true),
+        ("3:*:6e303030", Html, b"<script>var abc=1</script>", true),
+        ("7:*:6e303030", Html, b"<script>var abc=1</script>", true),
+        ("0:*:6e303030", Html, b"<script>var abc=1</script>", true),
+        ("7:*:616263", Html, b"<p>abc", false),
+        ("0:*:414220", Html, b"<P>AB <!-- c", true),
+        ("0:*:2d2d2063", Html, b"<P>AB <!-- c", true),
+        ("3:*:2d2d2063", Html, b"<P>AB <!-- c", false),
+        ("3:EOF-3:3e6162", Html, b"<P>AB <!-- c -->", false),
+        ("3:EOF-4:3e616220", Html, b"<P>AB <!-- c -->z", false),
+        ("3:EOF-3:61627a", Html, b"<P>AB<!-- c --\n>z", true),
         ("0:*:616263(W)", Data, b"abc", true),
         ("0:*:(B)616263", Data, b"abc", true),
         ("0:*:(B)616263", Data, b"x/abc", true),
@@ -240,8 +272,8 @@ fn any_bytes_are_a_database() {
             }
         }
         let mut sources = Sources::new();
-        sources.add(name, &bytes);
-        let (database, report) = sources.compile();
+        sources.add(name, bytes.as_slice());
+        let (database, report) = as_loaded(sources.compile());
         let empty = bytes.is_empty() || bytes.starts_with(b"#");
         let lines: u64 = report
             .counts
@@ -478,4 +510,27 @@ fn bad_lines_are_reported_and_spoil_nothing() {
     let found = names(&Arc::new(database), FileType::Data, b"abcdefghijkl");
     assert_eq!(found, ["Good.A", "Good.B", "Good.D", "Na\u{fffd}ve"]);
     assert!(report.failures[2].to_string().starts_with("a.ndb:3:15: "));
+}
+
+#[test]
+fn a_handler_has_a_file_read_as_another_type_and_finds_nothing_itself() {
+    let files = [
+        ("t.ldb", "Handler.A;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0&1;616263646566;676869\n"),
+        ("t.ndb", "Pdf.A:10:*:6b6c6d6e6f\nPdf.B:10:EOF-2:7879\nOther.A:9:*:6b6c6d6e6f\n"),
+    ];
+    let (database, report) = compile(&files);
+    assert_eq!(report.failures, []);
+    let cases: [(FileType, &[u8], &[&str]); 5] = [
+        (FileType::Data, b"klmno abcdef ghi klmno xy", &["Pdf.A", "Pdf.B"]),
+        (FileType::Text, b"klmno abcdef ghi", &["Pdf.A"]),
+        (FileType::Pdf, b"klmno abcdef ghi", &["Pdf.A"]),
+        (FileType::Data, b"klmno abcdef", &[]),
+        (FileType::Data, b"abcdef ghi", &[]),
+    ];
+    for (detected, file, want) in cases {
+        assert_eq!(names(&database, detected, file), want, "{:?}", String::from_utf8_lossy(file));
+    }
+    let (_, report) =
+        compile(&[("t.ldb", "Handler.A;Engine:51-255,HandlerType:CL_TYPE_ANY,Target:0;0;616263\n")]);
+    assert_eq!(report.failures.len(), 1);
 }

@@ -336,7 +336,7 @@ impl Layers {
         let mut output = layer.output.take().unwrap_or_else(Scratch::take);
         let (region, more) = self.input_of(level);
         let input = self.resolve(region, chunk);
-        let room = self.chunk_bytes().min(crate::scratch::SCRATCH_BYTES);
+        let room = self.chunk_bytes().min(output.bytes().len());
         let step = decoder.step(input, more, &mut output.bytes_mut()[..room]);
         let needs_input = step.event == Event::NeedInput;
         // A decoder that says it needs input has used all of it; taking its word for it keeps the loop finite.
@@ -376,6 +376,9 @@ impl Layers {
             Event::Close => self.end_child(level),
             Event::Broken(reason) => {
                 self.incomplete(level, self.path_below(level), reason, judge);
+                if let Some(child) = self.stack.get(level + 1) {
+                    self.panel.broken(&child.part, reason);
+                }
                 self.end_child(level);
             }
             Event::Incomplete(reason) => self.incomplete(level, self.path_below(level), reason, judge),

@@ -136,6 +136,13 @@ impl Panel {
         }
     }
 
+    /// A part cannot be read further.
+    pub fn broken(&mut self, part: &Part, reason: Reason) {
+        for seat in &mut self.seats {
+            seat.scanner.broken(part.id, reason);
+        }
+    }
+
     /// A part has ended with all its children.
     pub fn close(&mut self, part: &Part, judge: &mut Judge) {
         for seat in &mut self.seats {

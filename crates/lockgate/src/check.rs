@@ -26,19 +26,19 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         }
         Err(problems) => return say_problems(&problems),
     };
-    let mut loaded = loading::load(&config, 1);
+    let mut loaded = loading::load(&config, 1, None);
     loaded.errors.extend(gates_that_do_not_open(&config));
     if is_json {
         print(&json_lines(&loaded));
     } else {
         print(&describe(&config));
-        print(&signatures_text(&config, &loaded.report));
+        print(&signatures_text(&config, loaded.report()));
         print(&lists_text(&config, &loaded.list_report));
     }
     for error in &loaded.errors {
         eprintln!("lockgate: {error}");
     }
-    let failed = loaded.report.signatures_failed() + loaded.list_report.lines_failed();
+    let failed = loaded.report().signatures_failed() + loaded.list_report.lines_failed();
     let is_well = loaded.errors.is_empty() && failed == 0;
     if is_well { EXIT_CLEAN } else { EXIT_WRONG }
 }
@@ -97,8 +97,8 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
 }
 
 fn json_lines(loaded: &Loaded) -> String {
-    let mut out = format!("{}\n", counts(&loaded.report, &loaded.list_report, &loaded.errors));
-    for failure in &loaded.report.failures {
+    let mut out = format!("{}\n", counts(loaded.report(), &loaded.list_report, &loaded.errors));
+    for failure in &loaded.report().failures {
         let line = json!({
             "file": &*failure.file,
             "line": failure.line,

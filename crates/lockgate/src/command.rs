@@ -73,6 +73,12 @@ fn scan() -> Command {
                 .value_parser(clap::value_parser!(std::path::PathBuf))
                 .help("A signature database, or a directory of them, instead of the configured ones"),
         )
+        .arg(
+            Arg::new("cache")
+                .long("cache")
+                .value_name("WHERE")
+                .help("Where compiled databases are kept: a directory, auto or off [default: as configured]"),
+        )
         .arg(json("One JSON object for each object scanned"))
         .arg(
             Arg::new("path")

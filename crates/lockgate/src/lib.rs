@@ -19,6 +19,8 @@ mod scan;
 #[cfg(test)]
 mod scratch;
 mod serve;
+mod signatures;
+mod stored;
 mod url;
 
 use clap::ArgMatches;

@@ -4,53 +4,41 @@
 use crate::config::{Config, Source, source_name};
 use crate::lists::{self, Lists};
 use crate::memory;
-use lockgate_antivirus::{Failure, Report, Sources};
+use crate::signatures::{self, DEMONSTRATION, DEMONSTRATION_NAME, Read, Signatures};
+use lockgate_antivirus::Report;
 use lockgate_inspect::Generation;
 use lockgate_model::Database;
 use lockgate_webfilter::Files;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The demonstration signatures within the program.
-const DEMONSTRATION: &[u8] = include_bytes!("../../../config/demonstration.ndb");
-/// How they are called in findings.
-const DEMONSTRATION_NAME: &str = "builtin:demonstration.ndb";
-
 /// What was loaded, and what was not.
 pub struct Loaded {
     /// Ready to serve.
     pub generation: Generation,
-    /// What became of the signatures.
-    pub report: Report,
+    /// The signatures in it, for the next generation to share.
+    pub signatures: Arc<Signatures>,
     /// What became of the web lists.
     pub list_report: lockgate_webfilter::Report,
     /// What keeps it from serving.
     pub errors: Vec<String>,
+    /// What does not, and may be of interest.
+    pub notes: Vec<String>,
 }
 
-/// Loads everything that the configuration names.
-pub fn load(config: &Config, number: u64) -> Loaded {
-    let mut reading = Reading::default();
-    for source in &config.databases {
-        match source {
-            Source::Demonstration => reading.add(DEMONSTRATION_NAME, DEMONSTRATION),
-            Source::Path(path) => reading.path(path),
-        }
+impl Loaded {
+    /// What became of the signatures.
+    pub fn report(&self) -> &Report {
+        &self.signatures.report
     }
-    if config.databases.is_empty() {
-        reading.errors.push(format!(
-            "{}: antivirus.databases is empty: name a file or directory, or {:?}",
-            config.file,
-            Source::DEMONSTRATION
-        ));
-    }
-    let Reading { sources, lines, mut errors } = reading;
-    let (database, report) = sources.compile();
-    errors.extend(broken_files(&report, &lines));
-    let mut databases: Vec<Arc<dyn Database>> = vec![Arc::new(database)];
+}
+
+/// Loads everything that the configuration names. Signatures whose sources are those of the generation before are shared with it.
+pub fn load(config: &Config, number: u64, before: Option<&Arc<Signatures>>) -> Loaded {
+    let Read { signatures, mut errors, notes } = signatures::load(config, before);
+    let mut databases: Vec<Arc<dyn Database>> = vec![Arc::clone(&signatures.database) as _];
     let Lists { database, report: list_report, errors: list_errors } = lists::load(config);
     errors.extend(list_errors);
     if list_report.lines_loaded() > 0 || config.files != Files::default() {
@@ -63,7 +51,7 @@ pub fn load(config: &Config, number: u64) -> Loaded {
         policy: Arc::new(config.policy.clone()),
         limits: Arc::new(config.limits.clone()),
     };
-    Loaded { generation, report, list_report, errors }
+    Loaded { generation, signatures, list_report, errors, notes }
 }
 
 /// Where the signatures come from, in one line.
@@ -71,52 +59,6 @@ pub fn sources_line(config: &Config) -> String {
     let names: Vec<_> =
         config.databases.iter().map(|source| source_name(source).display().to_string()).collect();
     names.join(", ")
-}
-
-#[derive(Default)]
-struct Reading {
-    sources: Sources,
-    /// How many lines each file has that ought to be signatures.
-    lines: HashMap<String, usize>,
-    errors: Vec<String>,
-}
-
-impl Reading {
-    fn path(&mut self, path: &Path) {
-        let read = if path.is_dir() { self.directory(path) } else { self.file(path) };
-        if let Err(error) = read {
-            self.errors.push(format!("{}: cannot be read: {error}", path.display()));
-        }
-    }
-
-    fn directory(&mut self, path: &Path) -> io::Result<()> {
-        for path in files_below(path)? {
-            if let Err(error) = self.file(&path) {
-                self.errors.push(format!("{}: cannot be read: {error}", path.display()));
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path) -> io::Result<()> {
-        let name = path.display().to_string();
-        if !lockgate_antivirus::is_database(&name) {
-            // It is only named in the report, so its bytes need not be read; but it must be there.
-            std::fs::metadata(path)?;
-            self.sources.add(&name, b"");
-            return Ok(());
-        }
-        let bytes = std::fs::read(path)?;
-        self.add(&name, &bytes);
-        Ok(())
-    }
-
-    fn add(&mut self, name: &str, bytes: &[u8]) {
-        let is_signature = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
-        let lines = bytes.split(|c| *c == b'\n').filter(is_signature).count();
-        self.lines.insert(name.to_owned(), lines);
-        self.sources.add(name, bytes);
-    }
 }
 
 /// Every file in it and below, in the order of names: the order decides which of two alike is told. What is hidden is left
@@ -163,32 +105,6 @@ pub fn line_of(config: &Config, group: &str, rule: &str) -> Option<Vec<u8>> {
     BufReader::new(File::open(path).ok()?).split(b'\n').nth(line)?.ok()
 }
 
-/// Files of which every line is malformed: most likely they are no databases, or were cut off by a full disk. A line that is
-/// only not understood yet does not count: a newer database must not keep the gateway from serving.
-/// Whether the file as a whole could not be read.
-fn is_container_broken(report: &Report, file: &str) -> bool {
-    report.failures.iter().any(|failure| failure.line == 0 && &*failure.file == file)
-}
-
-fn broken_files(report: &Report, lines: &HashMap<String, usize>) -> Vec<String> {
-    let mut failed: HashMap<&str, (usize, &str)> = HashMap::new();
-    let is_malformed = |failure: &&Failure| !failure.reason.contains(" yet");
-    for failure in report.failures.iter().filter(is_malformed) {
-        failed.entry(&failure.file).or_insert((0, &failure.reason)).0 += 1;
-    }
-    let mut broken: Vec<_> = failed
-        .into_iter()
-        .filter(|(file, (count, _))| {
-            is_container_broken(report, file) || lines.get(*file).is_some_and(|lines| *count >= *lines)
-        })
-        .map(|(file, (count, reason))| {
-            format!("{file}: none of its {count} signatures can be used; the first: {reason}")
-        })
-        .collect();
-    broken.sort();
-    broken
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,9 +118,9 @@ mod tests {
 
     #[test]
     fn the_demonstration_signatures_load() {
-        let loaded = load(&Config::load(None).unwrap(), 1);
+        let loaded = load(&Config::load(None).unwrap(), 1, None);
         assert_eq!(loaded.errors, [""; 0]);
-        assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (3, 0));
+        assert_eq!((loaded.report().signatures_loaded(), loaded.report().signatures_failed()), (3, 0));
     }
 
     #[test]
@@ -215,10 +131,10 @@ mod tests {
         scratch.write(".hidden.ndb", "Bad:0:*:zz\n");
         scratch.write("tmp.download/daily.ndb", "Bad:0:*:zz\n");
         scratch.write("below/further/c.ndb", "Also:0:*:6465616462656566\n");
-        let loaded = load(&config(&[scratch.path().to_owned()]), 1);
+        let loaded = load(&config(&[scratch.path().to_owned()]), 1, None);
         assert_eq!(loaded.errors, [""; 0]);
-        assert_eq!((loaded.report.signatures_loaded(), loaded.report.signatures_failed()), (2, 1));
-        assert_eq!(loaded.report.unknown.len(), 1);
+        assert_eq!((loaded.report().signatures_loaded(), loaded.report().signatures_failed()), (2, 1));
+        assert_eq!(loaded.report().unknown.len(), 1);
     }
 
     #[test]
@@ -241,16 +157,21 @@ mod tests {
         let scratch = Scratch::new("loading-broken");
         let broken = scratch.write("broken.ndb", "\u{1}\u{2}not a database\nat all\n");
         let missing = scratch.path().join("missing.ndb");
-        let loaded = load(&config(&[broken, missing]), 1);
+        let loaded = load(&config(&[broken, missing]), 1, None);
         assert_eq!(loaded.errors.len(), 2, "{:?}", loaded.errors);
         assert!(loaded.errors.iter().any(|e| e.contains("broken.ndb: none of its 2 signatures")));
         assert!(loaded.errors.iter().any(|e| e.contains("missing.ndb: cannot be read")));
-        assert_eq!(load(&config(&[]), 1).errors.len(), 1);
+        assert_eq!(load(&config(&[]), 1, None).errors.len(), 1);
         let newer = scratch.write(
             "newer.ldb",
             "Newer;Engine:150-255,Target:0;0&1;0:6465616462656566;fuzzy_img#af2ad01ed42993c7#0\n",
         );
-        let loaded = load(&config(&[newer]), 1);
-        assert_eq!((loaded.errors.len(), loaded.report.signatures_failed()), (0, 1), "{:?}", loaded.report);
+        let loaded = load(&config(&[newer]), 1, None);
+        assert_eq!(
+            (loaded.errors.len(), loaded.report().signatures_failed()),
+            (0, 1),
+            "{:?}",
+            loaded.report()
+        );
     }
 }

@@ -7,6 +7,7 @@ use crate::loading::{self, Loaded};
 use crate::memory;
 use crate::notify::systemd;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, print, say_problems};
+use crate::signatures::Signatures;
 use clap::ArgMatches;
 use lockgate_relay::events::Events;
 use lockgate_relay::server::{self, Running};
@@ -34,7 +35,8 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     if config.settings.listeners.is_empty() {
         return wrong(&format!("{}: nothing to serve: add [[listen]]", config.file));
     }
-    let loaded = loading::load(&config, 1);
+    let loaded = loading::load(&config, 1, None);
+    loaded.notes.iter().for_each(|note| _ = wrong(note));
     if !loaded.errors.is_empty() {
         loaded.errors.iter().for_each(|error| _ = wrong(error));
         return EXIT_WRONG;
@@ -102,9 +104,10 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
     let settings = &config.settings;
     let events = Events::open(&settings.events, settings.events_waiting_max)
         .map_err(|error| format!("{}: events cannot be written: {error}", config.file))?;
-    let signatures = loaded.report.signatures_loaded();
-    let failed = loaded.report.signatures_failed();
-    let shared = Shared::new(settings.clone(), Arc::new(loaded.generation))
+    let signatures = loaded.report().signatures_loaded();
+    let failed = loaded.report().signatures_failed();
+    let Loaded { generation, signatures: shared_signatures, notes, .. } = loaded;
+    let shared = Shared::new(settings.clone(), Arc::new(generation))
         .map_err(|error| format!("{}: {error}", config.file))?;
     shared.events.store(Arc::new(events.clone()));
     let running = server::start(shared).map_err(|error| error.to_string())?;
@@ -112,7 +115,16 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
     systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
     events.notice("started", &format!("{signatures} signatures"));
     let (begun, told) = (Instant::now(), Instant::now());
-    let mut serving = Serving { running, events, number: 1, begun, told, warned: None, signatures };
+    let mut serving = Serving {
+        running,
+        events,
+        number: 1,
+        begun,
+        told,
+        warned: None,
+        signatures: shared_signatures,
+        notes,
+    };
     serving.warn_of_authority();
     Ok(serving)
 }
@@ -199,7 +211,10 @@ struct Serving {
     told: Instant,
     /// When it was last looked whether the authority's end is near.
     warned: Option<Instant>,
-    signatures: u64,
+    /// For the next generation, which has the same ones mostly.
+    signatures: Arc<Signatures>,
+    /// What has been said of the compiled signatures.
+    notes: Vec<String>,
 }
 
 /// How often it is said that the authority's end is near.
@@ -237,9 +252,10 @@ impl Serving {
             if is_asked_again && reload.is_none() {
                 is_asked_again = false;
                 self.number += 1;
-                let (path, number) = (path.clone(), self.number);
+                let (path, number, before) = (path.clone(), self.number, Arc::clone(&self.signatures));
                 systemd("RELOADING=1\nSTATUS=reloading\n");
-                reload = Some(tokio::task::spawn_blocking(move || load_anew(path.as_deref(), number)));
+                let load = move || load_anew(path.as_deref(), number, &before);
+                reload = Some(tokio::task::spawn_blocking(load));
             }
         }
         self.stop(signals).await
@@ -267,7 +283,7 @@ impl Serving {
         let figures = [
             ("uptime", self.begun.elapsed().as_secs()),
             ("generation", shared.generation.load().number),
-            ("signatures", self.signatures),
+            ("signatures", self.signatures.report.signatures_loaded()),
             ("connections_accepted", shared.counts.accepted.load(Relaxed)),
             ("connections_refused", shared.counts.refused.load(Relaxed)),
             ("tls_intercepted", shared.counts.tls_intercepted.load(Relaxed)),
@@ -282,14 +298,18 @@ impl Serving {
     /// Takes what was loaded, or says why not and goes on as before.
     fn take(&mut self, reloaded: Reloaded) {
         let taken = reloaded.and_then(|(config, loaded)| {
-            let signatures = loaded.report.signatures_loaded();
-            let failed = loaded.report.signatures_failed();
+            let signatures = loaded.report().signatures_loaded();
+            let failed = loaded.report().signatures_failed();
             let unchanged = self
                 .running
                 .shared()
                 .reload(config.settings.clone(), Arc::new(loaded.generation))
                 .map_err(|error| vec![format!("{}: {error}", config.file)])?;
-            self.signatures = signatures;
+            self.signatures = loaded.signatures;
+            for note in loaded.notes.iter().filter(|note| !self.notes.contains(note)) {
+                self.events.notice("compiled signatures", note);
+            }
+            self.notes = loaded.notes;
             // Another authority may be in use now.
             self.warned = None;
             memory::give_back();
@@ -335,11 +355,11 @@ impl Serving {
     }
 }
 
-fn load_anew(path: Option<&Path>, number: u64) -> Reloaded {
+fn load_anew(path: Option<&Path>, number: u64, before: &Arc<Signatures>) -> Reloaded {
     let words =
         |problems: Vec<crate::config::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
     let config = Config::load(path).map_err(words)?;
-    let loaded = loading::load(&config, number);
+    let loaded = loading::load(&config, number, Some(before));
     if loaded.errors.is_empty() { Ok((Box::new(config), loaded)) } else { Err(loaded.errors) }
 }
 

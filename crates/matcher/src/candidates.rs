@@ -97,3 +97,36 @@ impl Candidates {
         self.entries[range].iter().filter(move |entry| entry.0 == key as u32).map(|entry| entry.1)
     }
 }
+
+lockgate_stored::stored!(struct Sieve { words, shift }, sound);
+lockgate_stored::stored!(struct Candidates { length, shift, starts, entries }, sound);
+
+impl Sieve {
+    /// Whether each key has its word.
+    fn is_sound(&self) -> bool {
+        self.words.len().is_power_of_two()
+            && self.shift.checked_add(self.words.len().trailing_zeros()) == Some(64)
+    }
+}
+
+impl Candidates {
+    /// Whether each key has its list.
+    fn is_sound(&self) -> bool {
+        let buckets = self.starts.len().saturating_sub(1);
+        buckets.is_power_of_two()
+            && self.shift.checked_add(buckets.trailing_zeros()) == Some(64)
+            && (1..=8).contains(&self.length)
+            && self.starts.is_sorted()
+            && self.starts.last().is_some_and(|end| *end as usize == self.entries.len())
+    }
+
+    /// Whether they are known by so many bytes.
+    pub fn is_of(&self, length: usize) -> bool {
+        self.length == length
+    }
+
+    /// Whether every window is one of the first so many segments'.
+    pub fn is_below(&self, segments: usize) -> bool {
+        self.entries.iter().all(|(_, entry)| ((entry >> 4) as usize) < segments)
+    }
+}

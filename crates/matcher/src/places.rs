@@ -1,6 +1,6 @@
 //! Segments that can start at a few places only. Rule: they are never searched, only verified, each once at each place.
 
-use crate::set::Anchor;
+use crate::set::{Anchor, PLACES_MAX};
 
 /// All of them.
 #[derive(Default, Debug)]
@@ -71,5 +71,30 @@ impl Places {
     pub fn told(&self, number: u32) -> impl Iterator<Item = u32> {
         let from = self.told.partition_point(|(known, _)| *known < number);
         self.told[from..].iter().take_while(move |(known, _)| *known == number).map(|(_, segment)| *segment)
+    }
+}
+
+lockgate_stored::stored!(struct Places { fixed, told, before_end, width_max }, sound);
+
+impl Places {
+    /// Whether each segment has few places, and those with a place are in their order.
+    fn is_sound(&self) -> bool {
+        let is_narrow = |(first, last, _): &(u64, u64, u32)| last.saturating_sub(*first) <= self.width_max;
+        let is_near = |(distance, shift, _): &(u32, u32, u32)| {
+            Anchor::BeforeEnd { distance: *distance, shift: *shift }.names_places()
+        };
+        self.width_max <= PLACES_MAX
+            && self.fixed.iter().all(is_narrow)
+            && self.before_end.iter().all(is_near)
+            && self.fixed.is_sorted()
+            && self.told.is_sorted()
+    }
+
+    /// Whether every segment is one of the first so many.
+    pub fn is_below(&self, segments: usize) -> bool {
+        let is_below = |segment: &u32| (*segment as usize) < segments;
+        self.fixed.iter().all(|(_, _, segment)| is_below(segment))
+            && self.told.iter().all(|(_, segment)| is_below(segment))
+            && self.before_end.iter().all(|(_, _, segment)| is_below(segment))
     }
 }

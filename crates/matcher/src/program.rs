@@ -87,6 +87,11 @@ impl Program {
             + self.runs.capacity() * size_of::<Run>()
     }
 
+    /// Whether these atoms are some bytes in a row and nothing else.
+    pub fn is_one_run(&self, (first, end): (u32, u32)) -> bool {
+        matches!(self.atoms.get(first as usize..end as usize), Some([Atom::Run(_)]))
+    }
+
     /// Gives back what was reserved and not used.
     pub fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
@@ -393,5 +398,35 @@ fn is_edge(edge: Edge, byte: u8) -> bool {
         Edge::NotAlphanumeric => !byte.is_ascii_alphanumeric(),
         // Not every byte that isn't a letter: what parts words in mails and markup, a few more on the left.
         Edge::Word => b"\n\r \"'-/=>_.<@".contains(&byte),
+    }
+}
+
+lockgate_stored::stored!(struct Program { bytes, atoms, runs }, sound);
+lockgate_stored::stored!(struct Run { at, length, kind });
+lockgate_stored::stored!(enum RunKind { 0 => Exact, 1 => Masked });
+lockgate_stored::stored!(enum Atom {
+    0 => Run(run),
+    1 => Gap { min, width },
+    2 => Choice { first, count },
+    3 => Not { first, count },
+    4 => EdgeBefore(edge),
+    5 => EdgeAfter(edge),
+});
+
+impl Program {
+    /// Whether each atom and run leads to what is there.
+    fn is_sound(&self) -> bool {
+        let is_there = |run: &Run| {
+            let bytes = usize::from(run.length) << u8::from(run.kind == RunKind::Masked);
+            (run.at as usize).checked_add(bytes).is_some_and(|end| end <= self.bytes.len())
+        };
+        let leads_on = |atom: &Atom| match atom {
+            Atom::Run(run) => run.length > 0 && is_there(run),
+            Atom::Choice { first, count } | Atom::Not { first, count } => {
+                first.checked_add(*count).is_some_and(|end| end as usize <= self.runs.len())
+            }
+            Atom::Gap { .. } | Atom::EdgeBefore(_) | Atom::EdgeAfter(_) => true,
+        };
+        self.runs.iter().all(is_there) && self.atoms.iter().all(leads_on)
     }
 }

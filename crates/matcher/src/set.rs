@@ -43,7 +43,7 @@ pub enum Anchor {
 }
 
 /// Patterns that can start at so few offsets only are not searched: they are verified there.
-const PLACES_MAX: u64 = 64;
+pub(crate) const PLACES_MAX: u64 = 64;
 /// So many bytes are kept for what stands before the end of a stream; what stands farther from it is searched.
 const DISTANCE_MAX: u32 = 256;
 
@@ -201,3 +201,11 @@ fn check(pieces: &[Piece], anchor: Anchor) -> Result<(), PatternError> {
         None => Ok(()),
     }
 }
+
+lockgate_stored::stored!(struct PatternId(u32));
+lockgate_stored::stored!(enum Anchor {
+    0 => Anywhere,
+    1 => Within { first, last },
+    2 => Told(number),
+    3 => BeforeEnd { distance, shift },
+});

@@ -60,6 +60,8 @@ pub trait Scanner: Send {
     /// Bytes of one buffer of an open part, in order. What is about the exchange itself (`http.*`) is pushed for the root
     /// before it opens, each buffer whole and ended before the next.
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want;
+    /// An open part cannot be read further, for this reason: what was pushed of it is not all of it.
+    fn broken(&mut self, _part: PartId, _reason: Reason) {}
     /// A buffer has ended; negation, sizes and offsets from the end are decided here.
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink);
     /// The part has ended with all its children; its state can go.

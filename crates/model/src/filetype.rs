@@ -1,5 +1,7 @@
 //! What a part's bytes say it is. Rule: a closed list of names; how they are recognised is `content::filetype`'s.
 
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
+
 macro_rules! file_types {
     ($($variant:ident $name:literal $kind:ident,)*) => {
         /// A type detected by content, never by name.
@@ -107,5 +109,18 @@ impl FileType {
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|t| t.name() == name)
+    }
+}
+
+impl Stored for FileType {
+    const BYTES_MIN: usize = 1;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        to.bytes(&[*self as u8]);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        let [number] = from.bytes()?;
+        Self::ALL.get(usize::from(number)).copied().ok_or(Unfit("there is no such type"))
     }
 }

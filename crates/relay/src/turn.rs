@@ -4,19 +4,60 @@
 //! runtime likes, would put 50 ms between two looks at the sockets. So they queue: first come, first served, one quantum,
 //! then everything that has become ready runs before the next.
 
-use std::cell::OnceCell;
+use crate::scratch::SCRATCH_BYTES;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
+
+/// How long a turn is where the work does not know it by itself.
+pub const QUANTUM: Duration = Duration::from_millis(1);
+
+/// Bytes that all who wait on one thread may have read before their turn.
+const WAITING_BYTES: usize = 8 << 20;
+/// From so many on, what each of them has read adds up: fewer may fill the thread's read buffer.
+const CROWD: usize = WAITING_BYTES / SCRATCH_BYTES;
+/// The least that is read at once, however many wait.
+const READ_BYTES_MIN: usize = 4 << 10;
 
 thread_local! {
     static TURN: OnceCell<Rc<Semaphore>> = const { OnceCell::new() };
+    static WAITING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counted among those who wait, until it is dropped.
+struct Waiting;
+
+impl Waiting {
+    fn begin() -> Self {
+        WAITING.set(WAITING.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.set(WAITING.get().saturating_sub(1));
+    }
+}
+
+/// Whether so many wait on this thread that a connection should wait for its turn before it reads, and not after.
+pub fn is_crowded() -> bool {
+    WAITING.get() >= CROWD
+}
+
+/// How much a connection reads at once: what it cannot work through in its turn it keeps until the next.
+pub fn read_bytes() -> usize {
+    (WAITING_BYTES / (WAITING.get() + 1)).clamp(READ_BYTES_MIN, SCRATCH_BYTES)
 }
 
 /// Waits for its turn, works for one quantum, and lets everything that is ready run before the next in line.
 pub async fn quantum<R>(work: impl FnOnce() -> R) -> R {
     let turn = TURN.with(|turn| Rc::clone(turn.get_or_init(|| Rc::new(Semaphore::new(1)))));
+    let waiting = Waiting::begin();
     // Never closed, so the error cannot come; work is done all the same.
     let permit = turn.acquire().await;
+    drop(waiting);
     let result = work();
     // The turn is held while the runtime looks at the sockets: what it finds ready is polled before we are, and the next
     // in line only after us.
@@ -28,8 +69,7 @@ pub async fn quantum<R>(work: impl FnOnce() -> R) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
@@ -76,5 +116,18 @@ mod tests {
             worst
         });
         assert!((1..=6).contains(&worst), "{worst} quanta between question and answer");
+    }
+
+    #[test]
+    fn the_more_wait_the_less_is_read_at_once() {
+        assert_eq!((is_crowded(), read_bytes()), (false, SCRATCH_BYTES));
+        let mut crowd: Vec<_> = (0..CROWD).map(|_| Waiting::begin()).collect();
+        assert!(is_crowded());
+        crowd.extend((CROWD..1023).map(|_| Waiting::begin()));
+        assert_eq!(read_bytes(), 8 << 10);
+        crowd.extend((0..10_000).map(|_| Waiting::begin()));
+        assert_eq!(read_bytes(), READ_BYTES_MIN);
+        drop(crowd);
+        assert_eq!((is_crowded(), read_bytes()), (false, SCRATCH_BYTES));
     }
 }

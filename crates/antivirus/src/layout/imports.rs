@@ -1,8 +1,9 @@
 //! The import table of a Windows program as the text that `.imp` signatures hash. Rule: bounded by what is held.
 //!
 //! Each imported function is `library.function` in lower case, without the library's ending, parted by commas; functions
-//! imported by number are `ordN`. This is the "imphash" that Mandiant describes in "Tracking Malware with Import Hashing".
+//! imported by number have their name where it is known, else `ordN`. This is the "imphash" that Mandiant describes in "Tracking Malware with Import Hashing".
 
+use super::ordinals::imported;
 use super::{Bits, Program, little};
 
 /// How many libraries, and functions of each, are read.
@@ -33,7 +34,7 @@ pub(crate) fn import_text(program: &Program, whole: &[u8]) -> Option<Vec<u8>> {
             let address = little::<4>(whole, row + field).filter(|address| *address != 0)?;
             program.offset_of(address)
         })?;
-        functions(program, whole, stem(&library), thunks, windows.bits, &mut text)?;
+        functions(program, whole, &library, thunks, windows.bits, &mut text)?;
     }
     Some(text)
 }
@@ -66,7 +67,7 @@ fn functions(
                 Some(name) => name,
                 None => continue,
             },
-            _ => format!("ord{}", thunk & 0xffff).into_bytes(),
+            _ => imported(library, thunk as u16).into_bytes(),
         };
         if !function.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')) {
             return None;
@@ -77,7 +78,7 @@ fn functions(
         if !text.is_empty() {
             text.push(b',');
         }
-        text.extend(library.iter().map(u8::to_ascii_lowercase));
+        text.extend(stem(library).iter().map(u8::to_ascii_lowercase));
         text.push(b'.');
         text.extend(function.iter().map(u8::to_ascii_lowercase));
     }

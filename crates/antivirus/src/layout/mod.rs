@@ -3,12 +3,15 @@
 mod elf;
 mod imports;
 mod macho;
+mod ordinals;
 mod pe;
+mod resources;
 mod version;
 
 pub(crate) use imports::import_text;
 #[cfg(test)]
 pub(crate) use pe::program_headers;
+pub(crate) use resources::resources;
 
 use crate::ruleset::offset::{Offset, Section};
 use lockgate_model::FileType;
@@ -61,6 +64,8 @@ pub(crate) struct Range {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Windows {
     pub bits: Bits,
+    /// It is a DLL.
+    pub is_library: bool,
     headers_bytes: u64,
     /// Address and length.
     imports: (u64, u64),
@@ -242,3 +247,5 @@ enum Order {
     LowFirst,
     HighFirst,
 }
+
+lockgate_stored::stored!(struct Needs { places, version });

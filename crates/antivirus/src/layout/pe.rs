@@ -6,6 +6,8 @@ use super::{Bits, Program, Range, Unread, Windows, take};
 
 /// How much of a program is held to find its headers.
 pub(super) const PREFIX_BYTES_MAX: usize = 16 << 10;
+/// What the headers say of a DLL.
+const LIBRARY: u16 = 0x2000;
 /// As many sections as Windows loads.
 const SECTIONS_MAX: usize = 96;
 
@@ -47,7 +49,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Program, Unread> {
             bytes: up(bytes, file_alignment),
         })
         .collect();
-    let windows = windows(bytes, optional, optional_bytes, u64::from(headers_bytes));
+    let traits = u16::from_le_bytes(take(bytes, header + 22)?);
+    let is_library = traits & LIBRARY != 0;
+    let windows =
+        Windows { is_library, ..windows(bytes, optional, optional_bytes, u64::from(headers_bytes)) };
     let mut program = Program { sections, windows: Some(windows), ..Program::default() };
     program.entry = program.offset_of(u64::from(entry_rva));
     Ok(program)
@@ -64,6 +69,7 @@ fn windows(bytes: &[u8], optional: usize, optional_bytes: usize, headers_bytes: 
     let (bits, directories) = if is_wide { (Bits::B64, 112) } else { (Bits::B32, 96) };
     Windows {
         bits,
+        is_library: false,
         headers_bytes,
         imports: (field(directories + 8), field(directories + 12)),
         resources: field(directories + 16),

@@ -1,48 +1,20 @@
-//! Where the strings of a program's version information stand. Rule: each list of the resources is read once, within a bound.
+//! Where the strings of a program's version information stand. Rule: so many of them are read at most.
 //!
-//! The formats are those of "PE Format", section ".rsrc", and of the structure VS_VERSIONINFO.
+//! The format is that of the structure VS_VERSIONINFO.
 
+use super::resources::resources;
 use super::{Program, little};
 
 /// The type of a resource that has version information.
 const VERSION: u64 = 16;
-/// How many entries of a list are read, and how many resources and strings.
-const ENTRIES_MAX: u64 = 256;
+/// How many strings are read.
 const STRINGS_MAX: usize = 1024;
 
 /// The file's offsets of the names of all strings, sorted.
 pub(super) fn strings(program: &Program, whole: &[u8]) -> Vec<u64> {
     let mut found = Vec::new();
-    let Some(windows) = program.windows.filter(|windows| windows.resources != 0) else { return found };
-    let Some(root) = program.offset_of(windows.resources) else { return found };
-    let mut waiting = vec![(root, 0_u8)];
-    let mut read = 0;
-    while let Some((list, level)) = waiting.pop() {
-        read += 1;
-        if read > ENTRIES_MAX {
-            break;
-        }
-        let named = little::<2>(whole, list + 12).unwrap_or(0);
-        let count = named + little::<2>(whole, list + 14).unwrap_or(0);
-        for entry in (0..count.min(ENTRIES_MAX)).map(|entry| list + 16 + entry * 8) {
-            let (Some(id), Some(to)) = (little::<4>(whole, entry), little::<4>(whole, entry + 4)) else {
-                break;
-            };
-            if level == 0 && id != VERSION {
-                continue;
-            }
-            let below = root + (to & 0x7fff_ffff);
-            match (to >> 31, level) {
-                (1, 0 | 1) => waiting.push((below, level + 1)),
-                (0, 2) => {
-                    let data = little::<4>(whole, below).and_then(|address| program.offset_of(address));
-                    if let Some(at) = data {
-                        information(whole, at, &mut found);
-                    }
-                }
-                _ => {}
-            }
-        }
+    for resource in resources(program, whole, VERSION, None) {
+        information(whole, resource.at, &mut found);
     }
     found.sort_unstable();
     found.dedup();

@@ -12,6 +12,7 @@ mod plain;
 mod program;
 mod syntax;
 
+use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use std::sync::OnceLock;
 
 /// Letters behind an expression that change how it is read.
@@ -109,6 +110,22 @@ fn runner(text: &str, flags: Flags) -> Runner {
     match plain::regex(&tree) {
         Some(regex) => Runner::Regular(Box::new(regex)),
         None => Runner::Backtracking(Box::new(program::compile(&tree))),
+    }
+}
+
+lockgate_stored::stored!(struct Flags { any_case, dot_all, multi_line, extended, dollar_end_only, ungreedy });
+
+impl Stored for Perl {
+    const BYTES_MIN: usize = 4 + Flags::BYTES_MIN;
+
+    fn store(&self, to: &mut Writer<'_>) {
+        let Self { text, flags, runner: _ } = self;
+        text.store(to);
+        flags.store(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
+        Ok(Self { text: Stored::load(from)?, flags: Stored::load(from)?, runner: OnceLock::new() })
     }
 }
 

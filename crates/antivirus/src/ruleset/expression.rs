@@ -1,7 +1,7 @@
 //! Logical expressions: text → a short program for a stack. Rule: groups as ClamAV, without precedence.
 //!
-//! `0&1|2` is `0&(1|2)`, but `(0&1|2)` is `((0&1)|2)`: within parentheses ClamAV groups from the left, as `clamscan` shows.
-//! A comparison behind a subsignature counts its matches; behind a block it counts those of all
+//! `0&1|2&3` is `0&(1|(2&3))`, but `(0&1|2&3)` is `((0&(1|2))&3)`: within parentheses ClamAV parts the last from all the
+//! others first, as `clamscan` shows. A comparison behind a subsignature counts its matches; behind a block it counts those of all
 //! its subsignatures, if the block holds.
 
 use super::Fault;
@@ -86,27 +86,33 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// `term (& | |) term …`, joined from the right; in parentheses from the left.
+    /// `term (& | |) term …`, joined from the right; in parentheses, the last term is joined to all that of the others.
     fn chain(&mut self) -> Result<(), Fault> {
         let mut joins = Vec::new();
-        loop {
+        let last_term = loop {
+            let term = self.ops.len();
             self.term()?;
             // A run of the same operator gives the same from the left and needs no stack.
             let op = match self.peek() {
                 Some(b'&') => Op::All,
                 Some(b'|') => Op::Any,
-                _ => break,
+                _ => break term,
             };
-            if let Some(last) = joins.last().copied()
-                && (self.depth > 0 || last == op)
-            {
+            if joins.last() == Some(&op) {
                 joins.pop();
-                self.ops.push(last);
+                self.ops.push(op);
             }
             joins.push(op);
             self.at += 1;
+        };
+        if self.depth > 0
+            && let Some(last) = joins.pop()
+        {
+            self.ops.splice(last_term..last_term, joins.into_iter().rev());
+            self.ops.push(last);
+        } else {
+            self.ops.extend(joins.into_iter().rev());
         }
-        self.ops.extend(joins.into_iter().rev());
         Ok(())
     }
 
@@ -227,20 +233,31 @@ fn stack_needed(ops: &[Op]) -> usize {
     most
 }
 
+lockgate_stored::stored!(enum Comparison { 0 => Equal, 1 => Less, 2 => More });
+lockgate_stored::stored!(enum Op {
+    0 => Sub(id),
+    1 => Counted(id, comparison, bound),
+    2 => All,
+    3 => Any,
+    4 => Compare(comparison, distinct_min, bound),
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn groups_from_the_right_and_in_parentheses_from_the_left() {
+    fn groups_from_the_right_but_for_the_last_in_parentheses() {
         use Op::{All, Any, Compare, Counted, Sub};
-        let cases: [(&str, &[Op]); 12] = [
+        let cases: [(&str, &[Op]); 14] = [
             ("0", &[Sub(0)]),
             ("0&1&2", &[Sub(0), Sub(1), All, Sub(2), All]),
             ("0&1|2", &[Sub(0), Sub(1), Sub(2), Any, All]),
             ("(0&1)|2", &[Sub(0), Sub(1), All, Sub(2), Any]),
             ("(0&1|2)", &[Sub(0), Sub(1), All, Sub(2), Any]),
-            ("(0|1&2|3)&4", &[Sub(0), Sub(1), Any, Sub(2), All, Sub(3), Any, Sub(4), All]),
+            ("(0|1&2|3)&4", &[Sub(0), Sub(1), Sub(2), All, Any, Sub(3), Any, Sub(4), All]),
+            ("(0&1|2&3)", &[Sub(0), Sub(1), Sub(2), Any, All, Sub(3), All]),
+            ("(0|1&2&3)", &[Sub(0), Sub(1), Sub(2), All, Any, Sub(3), All]),
             ("0=0&1>2", &[Counted(0, Comparison::Equal, 0), Counted(1, Comparison::More, 2), All]),
             ("(0|1)>5,2", &[Sub(0), Sub(1), Any, Compare(Comparison::More, 2, 5)]),
             ("0>=2", &[Counted(0, Comparison::Equal, 2)]),

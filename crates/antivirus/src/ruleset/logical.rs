@@ -137,6 +137,8 @@ mod tests {
                 target: 1,
                 container: Some(Container::In([Layer::Is(FileType::Zip)].into())),
                 ranges: Ranges { size: Some(10..=20), ..Ranges::default() },
+                icons: [None, None],
+                handler: None,
             }
         );
         let bodies = signature.subsignatures.iter().map(|sub| match sub {
@@ -184,7 +186,7 @@ mod tests {
             ("T;Target:0;0&1;41", None),
             ("T;Engine:51-255;0;41", None),
             ("T;Target:15;0;41", Some(3)),
-            ("T;Target:0,IconGroup1:X;0;41", Some(12)),
+            ("T;Target:0,IconGroup1:X;0;41", None),
             ("T;Target:0,NumberOfSections:1-2;0;41", None),
             ("T;Target:0,Container:CL_TYPE_XYZ;0;41", Some(12)),
             ("T;Target:0;0&;41", Some(14)),

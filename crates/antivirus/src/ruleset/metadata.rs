@@ -22,6 +22,17 @@ pub(crate) struct Described {
     pub size: Option<RangeInclusive<u64>>,
     /// Which of the container's files it is, from 1.
     pub position: Option<RangeInclusive<u64>>,
+    pub container_size: Option<RangeInclusive<u64>>,
+    pub encrypted: Option<Encrypted>,
+    /// CRC-32 of what is in it; `clamscan` reads the field and does not compare it.
+    pub checksum: Option<u32>,
+}
+
+/// Whether a file in a container is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encrypted {
+    Yes,
+    No,
 }
 
 pub(crate) fn parse(line: &str) -> Result<Line<Metadata<'_>>, Fault> {
@@ -56,14 +67,23 @@ pub(crate) fn parse(line: &str) -> Result<Line<Metadata<'_>>, Fault> {
         text => Some(parse_layer(text).map_err(|fault| Fault::at(here(text), fault.reason))?),
     };
     let is_plain = matches!(container, Some(Layer::Is(FileType::Mail | FileType::Tar | FileType::Cpio)));
-    for (field, what) in [(container_size, "the container's size"), (checksum, "a checksum")] {
-        if *field != "*" {
-            return Err(Fault::at(here(field), format!("{what} is not compared yet")));
+    let container_size =
+        range(container_size).map_err(|_| Fault::at(here(container_size), "expected *, n or least-most"))?;
+    let is_summed = matches!(container, Some(Layer::Is(FileType::Zip | FileType::Rar)));
+    let checksum = match *checksum {
+        // What other containers have there is nothing to go by, says the manual.
+        text if text != "*" && is_summed => {
+            let sum = u32::from_str_radix(text, 16);
+            Some(sum.map_err(|_| Fault::at(here(text), "expected * or a CRC-32 in hexadecimal"))?)
         }
-    }
-    if !matches!(*encrypted, "*" | "0") {
-        return Err(Fault::at(here(encrypted), "encrypted files are not opened yet"));
-    }
+        _ => None,
+    };
+    let encrypted = match *encrypted {
+        "*" => None,
+        "0" => Some(Encrypted::No),
+        "1" => Some(Encrypted::Yes),
+        text => return Err(Fault::at(here(text), "expected *, 0 or 1")),
+    };
     let packed_size = range(packed).map_err(|_| Fault::at(here(packed), "expected *, n or least-most"))?;
     let size = range(size).map_err(|_| Fault::at(here(size), "expected *, n or least-most"))?;
     let size = match (size, packed_size) {
@@ -71,6 +91,10 @@ pub(crate) fn parse(line: &str) -> Result<Line<Metadata<'_>>, Fault> {
         (None, packed) if is_plain => packed,
         _ => return Err(Fault::at(here(packed), "the size within the container is not compared yet")),
     };
+    if encrypted == Some(Encrypted::Yes) && (size.is_some() || checksum.is_some()) {
+        let reason = "what an encrypted file comes to is not known, neither its size nor its checksum";
+        return Err(Fault::at(here(fields[6]), reason));
+    }
     let position = range(position).map_err(|_| Fault::at(here(position), "expected *, n or least-most"))?;
     let file_name = match *file_name {
         "*" => None,
@@ -78,7 +102,8 @@ pub(crate) fn parse(line: &str) -> Result<Line<Metadata<'_>>, Fault> {
             Fault::at(here(text) + unread.at, format!("regular expression: {}", unread.what))
         })?),
     };
-    Ok(Line::Signature(Metadata { name, described: Described { container, file_name, size, position } }))
+    let described = Described { container, file_name, size, position, container_size, encrypted, checksum };
+    Ok(Line::Signature(Metadata { name, described }))
 }
 
 /// `*`, a number, or two with a hyphen between them.
@@ -89,6 +114,11 @@ fn range(text: &str) -> Result<Option<RangeInclusive<u64>>, std::num::ParseIntEr
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     Ok(Some(first.parse()?..=last.parse()?))
 }
+
+lockgate_stored::stored!(
+    struct Described { container, file_name, size, position, container_size, encrypted, checksum }
+);
+lockgate_stored::stored!(enum Encrypted { 0 => Yes, 1 => No });
 
 #[cfg(test)]
 mod tests {
@@ -103,10 +133,13 @@ mod tests {
         let cases = [
             ("Test.A:*:*:a:*:*:0:*:*", None),
             (":*:*:a:*:*:0:*:*:*", Some(1)),
-            ("Test.A:*:9:a:*:*:0:*:*:*", Some(10)),
+            ("Test.A:*:x:a:*:*:0:*:*:*", Some(10)),
+            ("Test.A:CL_TYPE_ZIP:*:a:*:*:0:*:xyz:*", Some(32)),
+            ("Test.A:*:*:a:*:*:2:*:*:*", Some(18)),
+            ("Test.A:*:*:a:9:*:0:*:*:*", Some(14)),
             ("Test.A:*:*:(:*:*:0:*:*:*", Some(13)),
-            ("Test.A:*:*:a:*:*:1:*:*:*", Some(18)),
-            ("Test.A:*:*:a:*:x:1:*:*:*", Some(18)),
+            ("Test.A:*:*:a:*:7:1:*:*:*", Some(18)),
+            ("Test.A:*:*:a:*:x:1:*:*:*", Some(16)),
             ("Test.A:X:*:a:*:*:0:*:*:*", Some(8)),
         ];
         for (line, column) in cases {

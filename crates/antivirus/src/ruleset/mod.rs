@@ -3,6 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod expression;
 pub(crate) mod hash;
+pub(crate) mod icon;
 pub(crate) mod ignore;
 pub(crate) mod lines;
 pub(crate) mod logical;

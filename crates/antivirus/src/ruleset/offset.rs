@@ -95,6 +95,17 @@ fn unknown(text: &str) -> Fault {
     ))
 }
 
+lockgate_stored::stored!(enum Section { 0 => Number(number), 1 => Last });
+lockgate_stored::stored!(enum Offset {
+    0 => Anywhere,
+    1 => Start { first, shift },
+    2 => End { distance, shift },
+    3 => Entry { delta, shift },
+    4 => Section { section, delta, shift },
+    5 => WithinSection { section },
+    6 => Version,
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -299,6 +299,13 @@ fn integer(text: &str) -> Result<i64, Fault> {
     number.map_err(|_| Fault::new(format!("{text:?} is no number")))
 }
 
+lockgate_stored::stored!(struct PerlSearch { offset, perl, counts, rolls, is_within, is_anchored });
+lockgate_stored::stored!(enum Counts { 0 => First, 1 => All });
+lockgate_stored::stored!(struct Comparison { of, offset, notation, bytes, compares });
+lockgate_stored::stored!(struct Notation { base, is_low_first, is_exact });
+lockgate_stored::stored!(enum Base { 0 => Hexadecimal, 1 => Decimal, 2 => Either, 3 => Binary });
+lockgate_stored::stored!(struct Macro { of, min, max, group });
+
 #[cfg(test)]
 mod tests {
     use super::*;

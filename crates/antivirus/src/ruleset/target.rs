@@ -22,6 +22,10 @@ pub(crate) struct About {
     pub target: u8,
     pub container: Option<Container>,
     pub ranges: Ranges,
+    /// The groups of icons of which a program must have one.
+    pub icons: [Option<String>; 2],
+    /// The type that its files are then read as: it names none of them bad.
+    pub handler: Option<FileType>,
 }
 
 /// What a logical signature asks of the file as a whole.
@@ -112,7 +116,8 @@ pub(crate) fn parse_target(text: &str) -> Result<u8, Fault> {
 }
 
 pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
-    let mut about = About { target: 0, container: None, ranges: Ranges::default() };
+    let mut about =
+        About { target: 0, container: None, ranges: Ranges::default(), icons: [None, None], handler: None };
     let mut target = None;
     for (index, pair) in text.split(',').enumerate() {
         let at = offset_in(text, pair);
@@ -137,13 +142,9 @@ pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
             "NumberOfSections" => about.ranges.sections = Some(parse_range(value).map_err(here)?),
             "Container" => about.container = Some(parse_container(value).map_err(here)?),
             "Intermediates" => about.container = Some(parse_intermediates(value).map_err(here)?),
-            "IconGroup1" | "IconGroup2" => {
-                return Err(here(Fault::new(format!("{key} compares icons, which is not done yet"))));
-            }
-            "HandlerType" => {
-                let reason = "HandlerType has a file read as another type, which is not done yet";
-                return Err(here(Fault::new(reason)));
-            }
+            "IconGroup1" => about.icons[0] = Some(value.to_owned()),
+            "IconGroup2" => about.icons[1] = Some(value.to_owned()),
+            "HandlerType" => about.handler = Some(parse_handler(value).map_err(here)?),
             _ => return Err(here(Fault::new(format!("unknown keyword {key:?} in the target description")))),
         }
     }
@@ -152,6 +153,9 @@ pub(crate) fn parse_about(text: &str) -> Result<Line<About>, Fault> {
         return Err(Fault::new(
             "EntryPoint and NumberOfSections are for the targets 1 (PE), 6 (ELF) and 9 (Mach-O)",
         ));
+    }
+    if about.target != PROGRAM_TARGET && about.icons.iter().any(Option::is_some) {
+        return Err(Fault::new("IconGroup1 and IconGroup2 are for the target 1 (PE)"));
     }
     Ok(Line::Signature(about))
 }
@@ -168,6 +172,17 @@ fn parse_container(text: &str) -> Result<Container, Fault> {
     match parse_layer(text)? {
         Layer::Any => Ok(Container::Nothing),
         layer => Ok(Container::In([layer].into())),
+    }
+}
+
+fn parse_handler(text: &str) -> Result<FileType, Fault> {
+    match text {
+        // Signatures for pictures are for all of them.
+        "CL_TYPE_GRAPHICS" => Ok(FileType::Tiff),
+        _ => match parse_layer(text)? {
+            Layer::Is(file_type) => Ok(file_type),
+            _ => Err(Fault::new(format!("{text} is no type that a file could be read as"))),
+        },
     }
 }
 
@@ -224,6 +239,11 @@ pub(crate) fn parse_layer(text: &str) -> Result<Layer, Fault> {
     };
     Ok(Layer::Is(file_type))
 }
+
+lockgate_stored::stored!(struct Ranges { size, entry, sections });
+lockgate_stored::stored!(enum Container { 0 => Nothing, 1 => In(layers) });
+lockgate_stored::stored!(enum Layer { 0 => Any, 1 => Is(file_type), 2 => Office(office) });
+lockgate_stored::stored!(enum Office { 0 => Word, 1 => Sheet, 2 => Slides });
 
 #[cfg(test)]
 mod tests {

@@ -186,3 +186,33 @@ impl Number {
         }
     }
 }
+
+lockgate_stored::stored!(enum Condition {
+    0 => Always(holds),
+    1 => Not(inner),
+    2 => All(inner),
+    3 => Any(inner),
+    4 => Matched(id),
+    5 => At(id, at),
+    6 => In(id, first, last),
+    7 => Compare(left, comparison, right),
+    8 => Of(least, inner),
+});
+lockgate_stored::stored!(enum Comparison {
+    0 => Equal,
+    1 => NotEqual,
+    2 => Less,
+    3 => LessOrEqual,
+    4 => More,
+    5 => MoreOrEqual,
+});
+lockgate_stored::stored!(enum Number {
+    0 => Just(number),
+    1 => FileSize,
+    2 => EntryPoint,
+    3 => Count(id),
+    4 => Place(id, which),
+    5 => Bytes { bytes, is_signed, is_high_first, at },
+    6 => Sum(left, operator, right),
+    7 => Minus(number),
+});

@@ -28,6 +28,8 @@ const DESCRIPTORS_MAX: u32 = 64;
 /// Directories that are longer are not held.
 const DIRECTORY_BYTES_MAX: u64 = 1 << 20;
 const PATH_BYTES_MAX: usize = 1024;
+/// Names of one extent that are remembered besides the first.
+const NAMES_MAX: usize = 16;
 /// What an extent that is awaited costs, besides its names.
 const WANTED_BYTES: u64 = 160;
 
@@ -79,8 +81,8 @@ struct Wanted {
     kind: Kind,
     names: Names,
     path: String,
-    /// What another directory calls it.
-    other: Option<String>,
+    /// What it is called elsewhere: in another directory, by Joliet, as another name for the same file.
+    others: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,8 +194,11 @@ impl Disc {
     /// Remembers an extent.
     fn want(&mut self, at: u64, size: u64, wanted: Wanted) {
         if let Some(known) = self.wanted.get_mut(&(at, size)) {
-            if known.kind != Kind::Directory && known.path != wanted.path {
-                known.other = Some(wanted.path);
+            let is_known = known.path == wanted.path || known.others.contains(&wanted.path);
+            let has_room =
+                known.others.len() < NAMES_MAX && self.grant.grow(wanted.path.len() as u64).is_ok();
+            if known.kind != Kind::Directory && !is_known && has_room {
+                known.others.push(wanted.path);
             }
             return;
         }
@@ -232,7 +237,7 @@ impl Disc {
             return Step::new(0, Event::Working);
         }
         self.state = State::File { left: size };
-        self.pending.extend(wanted.other.map(Event::Name));
+        self.pending.extend(wanted.others.into_iter().map(Event::Name));
         if wanted.kind == Kind::Packed {
             self.pending.push_back(Event::Incomplete(Reason::Unsupported));
         }
@@ -305,7 +310,7 @@ impl Disc {
             self.pending.extend([open(path), Event::Broken(Reason::Unsupported)]);
             return;
         }
-        self.want(at, size, Wanted { kind, names: directory.names, path, other: None });
+        self.want(at, size, Wanted { kind, names: directory.names, path, others: Vec::new() });
     }
 
     /// The part has ended here.

@@ -2,12 +2,14 @@
 
 mod header;
 mod pax;
+mod sparse;
 
 use crate::decoder::{Decoder, Entry, Event, More, Step};
 use crate::field::{Field, label};
 use header::{BLOCK_BYTES, Header, Kind};
 use lockgate_model::Reason;
-use pax::Pax;
+use pax::{Form, Pax};
+use sparse::{Lines, Map, Piece, Sparse};
 use std::collections::VecDeque;
 
 pub(crate) use header::is_sum_right;
@@ -29,6 +31,11 @@ pub struct TarDecoder {
     pax: Pax,
     pax_global: Pax,
     is_open: bool,
+    /// Of a file with holes: its map as far as it has come, and then the file.
+    map: Map,
+    lines: Lines,
+    line_bytes: u64,
+    sparse: Option<Sparse>,
     blocks: Blocks,
     /// Blocks that are content to some readers and headers to others.
     doubtful_blocks: u64,
@@ -39,6 +46,9 @@ pub struct TarDecoder {
 enum Expect {
     Header,
     SparseMap,
+    SparseLines,
+    /// The rest of the block that the lines end in.
+    SparseRest(u64),
     Content,
     Skip,
     LongName,
@@ -78,6 +88,10 @@ impl TarDecoder {
             pax: Pax::default(),
             pax_global: Pax::default(),
             is_open: false,
+            map: Map::default(),
+            lines: Lines::default(),
+            line_bytes: 0,
+            sparse: None,
             blocks: Blocks::Entries,
             doubtful_blocks: 0,
         };
@@ -156,7 +170,11 @@ impl TarDecoder {
                 self.await_body(Expect::PaxGlobal, size);
             }
             Kind::LongLink | Kind::Aside => self.await_body(Expect::Skip, size),
-            Kind::Name => {
+            Kind::Name | Kind::Link => {
+                if header.kind == Kind::Link {
+                    self.open(header.name);
+                    self.pending.push_back(Event::Close);
+                }
                 if size > 0 {
                     // Some readers skip so many bytes, others read headers there. What sums up is read as a header here.
                     self.doubtful_blocks = size.div_ceil(BLOCK_BYTES);
@@ -169,26 +187,55 @@ impl TarDecoder {
     }
 
     fn file(&mut self, header: Header, size: u64) {
-        let is_sparse = header.kind == Kind::Sparse || self.pax.is_sparse;
+        let form = match (header.kind, self.pax.sparse) {
+            (Kind::Sparse, _) => Some(Form::Records),
+            (_, form) => form,
+        };
+        self.map = if header.kind == Kind::Sparse { header.map } else { std::mem::take(&mut self.pax.map) };
         let real = self.pax.size.unwrap_or(size);
         if real != size && real < OCTAL_SIZE_MAX {
             self.pending.push_back(Event::Anomaly("a tar entry with two sizes"));
         }
-        let name = self.pax.path.take().or(self.long_name.take()).unwrap_or(header.name);
+        self.open(header.name);
+        self.forget();
+        (self.is_open, self.sparse) = (true, None);
+        self.await_body(Expect::Content, real);
+        match form {
+            None => {}
+            Some(Form::Other) => self.give_up(Reason::Unsupported),
+            Some(Form::Lines) => {
+                (self.lines, self.line_bytes) = (Lines::new(std::mem::take(&mut self.map)), 0);
+                self.expect = Expect::SparseLines;
+            }
+            Some(Form::Records) if header.has_more_map => self.await_block(Expect::SparseMap),
+            Some(Form::Records) => self.begin_sparse(),
+        }
+    }
+
+    /// The map of a file with holes is known.
+    fn begin_sparse(&mut self) {
+        match std::mem::take(&mut self.map).begin(self.left) {
+            Some(sparse) => {
+                self.sparse = Some(sparse);
+                self.expect = Expect::Content;
+            }
+            None => self.give_up(Reason::Damaged),
+        }
+    }
+
+    /// The open file cannot be read: its bytes are passed over.
+    fn give_up(&mut self, reason: Reason) {
+        (self.is_open, self.sparse) = (false, None);
+        self.expect = Expect::Skip;
+        self.pending.push_back(Event::Broken(reason));
+    }
+
+    /// A child begins, by the last name that was said of it.
+    fn open(&mut self, name: Vec<u8>) {
+        let name = self.pax.path.take().or(self.long_name.take()).unwrap_or(name);
         let name = String::from_utf8_lossy(&name).into_owned();
         let entry = Entry { label: label(&name), name: Some(name), declared: None };
         self.pending.push_back(Event::Open(Box::new(entry)));
-        self.forget();
-        if is_sparse {
-            self.pending.push_back(Event::Broken(Reason::Unsupported));
-            self.await_body(Expect::Skip, real);
-            if header.has_more_map {
-                self.await_block(Expect::SparseMap);
-            }
-            return;
-        }
-        self.is_open = true;
-        self.await_body(Expect::Content, real);
     }
 
     /// What was said of the next entry has been used.
@@ -198,8 +245,73 @@ impl TarDecoder {
     }
 
     fn sparse_map(&mut self) {
-        let has_more = self.field.bytes().get(504).is_some_and(|more| *more != 0);
-        if has_more { self.await_block(Expect::SparseMap) } else { self.expect = Expect::Skip }
+        let block = self.field.bytes();
+        self.map.go_on(block);
+        let has_more = block.get(504).is_some_and(|more| *more != 0);
+        if has_more { self.await_block(Expect::SparseMap) } else { self.begin_sparse() }
+    }
+
+    /// Lines before the content: they end with a block, and what follows is stored.
+    fn sparse_lines(&mut self, input: &[u8]) -> Step {
+        let length = usize::try_from(self.left).unwrap_or(usize::MAX).min(input.len());
+        for (at, byte) in input[..length].iter().enumerate() {
+            self.left -= 1;
+            self.line_bytes += 1;
+            if !self.lines.push(*byte) {
+                continue;
+            }
+            let rest = self.line_bytes.next_multiple_of(BLOCK_BYTES) - self.line_bytes;
+            self.map = std::mem::take(&mut self.lines).end();
+            self.expect = Expect::SparseRest(rest);
+            return Step::new(at + 1, Event::Working);
+        }
+        if self.left == 0 {
+            self.give_up(Reason::Damaged);
+        }
+        Step::new(length, Event::Working)
+    }
+
+    fn sparse_rest(&mut self, rest: u64, input: &[u8]) -> Step {
+        let rest = rest.min(self.left);
+        let length = usize::try_from(rest).unwrap_or(usize::MAX).min(input.len());
+        self.left -= length as u64;
+        self.expect = Expect::SparseRest(rest - length as u64);
+        if rest == length as u64 {
+            self.begin_sparse();
+        }
+        Step::new(length, Event::Working)
+    }
+
+    /// Zeros that are not stored.
+    fn hole(&mut self, length: u64, scratch: &mut [u8]) -> Step {
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(scratch.len());
+        scratch[..length].fill(0);
+        self.pass(length);
+        Step::new(0, Event::Output(length))
+    }
+
+    /// A range of a file with holes.
+    fn stored(&mut self, length: u64, input: &[u8]) -> Step {
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(input.len());
+        self.left = self.left.saturating_sub(length as u64);
+        self.pass(length);
+        Step::new(length, Event::Input(0..length))
+    }
+
+    fn pass(&mut self, length: usize) {
+        if let Some(sparse) = &mut self.sparse {
+            sparse.pass(length as u64);
+        }
+    }
+
+    fn needs_no_input(&self) -> bool {
+        match self.expect {
+            Expect::Header | Expect::SparseMap => false,
+            Expect::Nothing => true,
+            Expect::SparseLines => self.left == 0,
+            Expect::SparseRest(rest) => rest.min(self.left) == 0,
+            _ => self.left == 0 && (self.padding == 0 || self.is_open),
+        }
     }
 
     fn body(&mut self, input: &[u8]) -> Step {
@@ -277,14 +389,20 @@ impl TarDecoder {
 }
 
 impl Decoder for TarDecoder {
-    fn step(&mut self, input: &[u8], more: More, _scratch: &mut [u8]) -> Step {
+    fn step(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
         if let Some(event) = self.pending.pop_front() {
             return Step::new(0, event);
         }
-        let is_body = !matches!(self.expect, Expect::Header | Expect::SparseMap | Expect::Nothing);
-        let needs_no_input = self.expect == Expect::Nothing
-            || is_body && self.left == 0 && (self.padding == 0 || self.is_open);
-        if input.is_empty() && !needs_no_input {
+        let piece = match (self.expect, &mut self.sparse) {
+            (Expect::Content, Some(sparse)) => Some(sparse.piece()),
+            _ => None,
+        };
+        match piece {
+            Some(Piece::Hole(length)) => return self.hole(length, scratch),
+            Some(Piece::End) => self.sparse = None,
+            _ => {}
+        }
+        if input.is_empty() && !self.needs_no_input() {
             return match more {
                 More::Follows => Step::new(0, Event::NeedInput),
                 More::Ended => self.end(),
@@ -303,7 +421,12 @@ impl Decoder for TarDecoder {
                 }
                 Step::new(used, event.unwrap_or(Event::Working))
             }
-            _ => self.body(input),
+            Expect::SparseLines => self.sparse_lines(input),
+            Expect::SparseRest(rest) => self.sparse_rest(rest, input),
+            _ => match piece {
+                Some(Piece::Stored(length)) => self.stored(length, input),
+                _ => self.body(input),
+            },
         }
     }
 

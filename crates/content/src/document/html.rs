@@ -1,9 +1,11 @@
-//! Pages and scripts: `data:` URLs and encoded scripts are children. Rule: text without any costs one search for two characters.
+//! Pages and scripts: `data:` URLs, encoded scripts and files in strings are children. Rule: text without any costs one search for
+//! two characters, and a look at one place in 128.
 //!
 //! Neither quotes nor tags are believed: whatever looks like the beginning of one begins it, within another as well, so
 //! that nothing is hidden by a context that a browser sees otherwise.
 
 mod data_url;
+mod run;
 pub(super) mod script;
 
 use super::outbox::Outbox;
@@ -11,6 +13,7 @@ use super::parser::{Parser, ParserDecoder};
 use crate::decoder::{Decoder, Entry};
 use data_url::{Body, HEAD_BYTES_MAX};
 use lockgate_model::Reason;
+use run::{Finder, Run, Took};
 use script::Script;
 
 /// The last bytes that are remembered: a scheme, and what stands before it.
@@ -22,6 +25,7 @@ struct Html {
     place: Place,
     recent: [u8; RECENT_BYTES],
     children: u32,
+    finder: Finder,
 }
 
 enum Place {
@@ -33,6 +37,8 @@ enum Place {
     /// Behind what begins an encoded script.
     Length(Vec<u8>),
     Script(Script),
+    /// In a long row of base64.
+    Run(Run),
 }
 
 /// What begins with a byte.
@@ -45,7 +51,12 @@ enum Begins {
 
 /// A decoder of pages and scripts.
 pub fn decoder() -> impl Decoder {
-    ParserDecoder::of(Html { place: Place::Text, recent: [b' '; RECENT_BYTES], children: 0 })
+    ParserDecoder::of(Html {
+        place: Place::Text,
+        recent: [b' '; RECENT_BYTES],
+        children: 0,
+        finder: Finder::default(),
+    })
 }
 
 impl Html {
@@ -186,6 +197,53 @@ impl Html {
     }
 }
 
+impl Html {
+    /// A long row of base64 begins with these bytes, which have been passed.
+    fn begin_run(&mut self, before: &[u8], out: &mut Outbox) {
+        let mut run = Run::new();
+        let mut made = Vec::new();
+        for byte in before {
+            match run.push(*byte, &mut made) {
+                Took::Byte => {}
+                Took::Begin => self.open("base64", None, out),
+                // It has ended before it was met.
+                Took::Nothing => return self.end_run(run, &mut made, out),
+            }
+        }
+        out.bytes(&made);
+        self.place = Place::Run(run);
+    }
+
+    /// Bytes of a run: how many were used, and whether it has ended.
+    fn run(&mut self, mut run: Run, input: &[u8], out: &mut Outbox) -> (usize, bool) {
+        let mut made = Vec::new();
+        for (at, byte) in input.iter().enumerate() {
+            match run.push(*byte, &mut made) {
+                Took::Byte => {}
+                Took::Begin => self.open("base64", None, out),
+                Took::Nothing => {
+                    self.end_run(run, &mut made, out);
+                    input[at.saturating_sub(RECENT_BYTES)..at].iter().for_each(|byte| self.remember(*byte));
+                    return (at, true);
+                }
+            }
+        }
+        input[input.len().saturating_sub(RECENT_BYTES)..].iter().for_each(|byte| self.remember(*byte));
+        out.bytes(&made);
+        self.place = Place::Run(run);
+        (input.len(), false)
+    }
+
+    fn end_run(&mut self, mut run: Run, made: &mut Vec<u8>, out: &mut Outbox) {
+        let was_file = run.is_file();
+        run.finish(made);
+        if was_file {
+            out.bytes(made);
+            out.close();
+        }
+    }
+}
+
 /// Whether a URL that began behind one byte ends with another.
 fn ends(opener: u8, byte: u8) -> bool {
     match opener {
@@ -198,16 +256,35 @@ fn ends(opener: u8, byte: u8) -> bool {
 impl Parser for Html {
     fn push(&mut self, input: &[u8], out: &mut Outbox) -> usize {
         let mut used = 0;
+        let mut known = if matches!(self.place, Place::Run(_)) { None } else { self.finder.find(input) };
         while used < input.len() {
-            let rest = &input[used..];
+            if let Some((at, before)) = known.take_if(|(at, _)| *at <= used) {
+                if matches!(self.place, Place::Text) && at == used {
+                    self.begin_run(&before, out);
+                }
+                if !matches!(self.place, Place::Run(_)) {
+                    known = self.finder.find(input);
+                }
+                continue;
+            }
+            let rest = &input[used..known.as_ref().map_or(input.len(), |(at, _)| *at)];
             used += match std::mem::replace(&mut self.place, Place::Text) {
                 Place::Text => self.text(rest),
                 Place::Head(opener, head) => self.head(opener, head, rest[0], out),
                 Place::Url(opener, body) => self.url(opener, body, rest, out),
                 Place::Length(length) => self.length(length, rest[0], out),
                 Place::Script(script) => self.script(script, rest, out),
+                Place::Run(run) => {
+                    let (taken, is_over) = self.run(run, rest, out);
+                    if is_over {
+                        self.finder.pass(used + taken);
+                        known = self.finder.find(input);
+                    }
+                    taken
+                }
             };
         }
+        self.finder.advance(input);
         used
     }
 
@@ -219,6 +296,7 @@ impl Parser for Html {
                 out.bytes(&made);
                 out.close();
             }
+            Place::Run(run) => self.end_run(run, &mut Vec::new(), out),
             Place::Script(script) if script.is_done() => out.close(),
             Place::Script(_) => out.broken(Reason::Truncated),
             Place::Text | Place::Head(..) | Place::Length(_) => {}

@@ -19,6 +19,8 @@ pub struct Draft {
     pub limits: Limits,
     /// Where signatures come from.
     pub databases: Vec<Source>,
+    /// Where what is compiled of them is kept.
+    pub cache: Cache,
     /// Where web lists come from.
     pub lists: Vec<Source>,
     /// The certificate of an authority that is given.
@@ -51,12 +53,35 @@ pub enum Source {
     Path(PathBuf),
 }
 
+/// Where compiled signatures are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// Beside their sources, or where a program like this one keeps such things.
+    Auto,
+    /// Nowhere.
+    Off,
+    /// In this directory.
+    In(PathBuf),
+}
+
+impl Cache {
+    /// Reads a word or a path.
+    pub fn read(word: &str, path: impl FnOnce() -> Result<PathBuf, Wrong>) -> Result<Self, Wrong> {
+        match word {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            _ => path().map(Self::In),
+        }
+    }
+}
+
 impl Default for Draft {
     fn default() -> Self {
         Self {
             settings: Settings::default(),
             limits: Limits::default(),
             databases: vec![Source::Demonstration],
+            cache: Cache::Auto,
             lists: vec![Source::Demonstration],
             authority_certificate: None,
             authority_key: None,

@@ -1,7 +1,7 @@
 //! The settings table, but for listeners, policy and the web filter, which have files of their own. Rule: one row for each key; its default is
 //! the one that the code has, which a test checks.
 
-use crate::config::draft::{Draft, Source};
+use crate::config::draft::{Cache, Draft, Source};
 use crate::config::table::{Info, Section, key};
 use crate::config::{keys_interception, keys_listen, keys_page, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
@@ -58,14 +58,25 @@ pub const GATEWAY: Section<Draft> = Section {
 /// `[antivirus]`: signatures.
 pub const ANTIVIRUS: Section<Draft> = Section {
     name: "antivirus",
-    keys: &[key(
-        "databases",
-        "list of files and directories",
-        "[\"builtin:demonstration\"]",
-        "Signature databases in ClamAV's formats; of a directory, every file in it and below. `builtin:demonstration` is a handful of \
-         harmless demonstration signatures, EICAR among them: replace it by real ones.",
-        |d, v| v.list(Source::read).map(|sources| d.databases = sources),
-    )],
+    keys: &[
+        key(
+            "databases",
+            "list of files and directories",
+            "[\"builtin:demonstration\"]",
+            "Signature databases in ClamAV's formats; of a directory, every file in it and below. `builtin:demonstration` is a handful of \
+             harmless demonstration signatures, EICAR among them: replace it by real ones.",
+            |d, v| v.list(Source::read).map(|sources| d.databases = sources),
+        ),
+        key(
+            "cache",
+            "\"auto\", \"off\" or directory",
+            "\"auto\"",
+            "Where large databases are kept as they were compiled, so that the next start need not compile them: `auto` is \
+             beside them, or if that cannot be written to, `$CACHE_DIRECTORY`, `/var/cache/lockgate` or the user's own cache. \
+             A file there that does not fit is made anew, and may be deleted at any time.",
+            |d, v| Cache::read(v.text()?, || v.path()).map(|cache| d.cache = cache),
+        ),
+    ],
     below: &[],
 };
 

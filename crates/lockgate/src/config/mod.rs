@@ -20,7 +20,7 @@ mod value;
 mod tests;
 
 pub use crate::config::describe::describe;
-pub use crate::config::draft::{GroupLists, Source};
+pub use crate::config::draft::{Cache, GroupLists, Source};
 pub use crate::config::problem::Problem;
 
 use crate::config::draft::{Draft, GroupDraft, ListenDraft};
@@ -60,6 +60,8 @@ pub struct Config {
     pub limits: Limits,
     /// Where signatures come from.
     pub databases: Vec<Source>,
+    /// Where what is compiled of them is kept.
+    pub cache: Cache,
     /// Where web lists come from.
     pub lists: Vec<Source>,
     /// How their phrases judge pages.
@@ -314,6 +316,7 @@ impl<'a> Reading<'a> {
             settings,
             limits: self.draft.limits,
             databases: self.draft.databases,
+            cache: self.draft.cache,
             lists: self.draft.lists,
             phrases: self.draft.phrases,
             files: self.draft.files,

@@ -13,6 +13,7 @@ use crate::stream::ReadOutcome;
 use crate::turn;
 use lockgate_inspect::{Inspection, Progress};
 use lockgate_proto::smtp::{Frame, Reply};
+use std::time::Instant;
 
 /// One mail while its content comes in.
 pub struct Incoming {
@@ -69,7 +70,11 @@ impl Incoming {
         timeouts: &Timeouts,
     ) -> Result<(), Over> {
         loop {
-            let took = self.take(down, destination)?;
+            let took = if turn::is_crowded() {
+                self.take_in_turn(down, destination).await?
+            } else {
+                self.take(down, destination)?
+            };
             if let Took::Busy = took {
                 self.work_off(destination, timeouts).await;
             }
@@ -91,10 +96,30 @@ impl Incoming {
         }
     }
 
+    /// Where many wait for their turn, what they have read adds up: so one reads when its turn has come, as much as that is
+    /// enough for.
+    async fn take_in_turn(
+        &mut self,
+        down: &mut Downstream,
+        destination: &mut Destination,
+    ) -> Result<Took, Over> {
+        turn::quantum(|| {
+            let begun = Instant::now();
+            loop {
+                let took = self.take(down, destination)?;
+                let is_over = begun.elapsed() >= turn::QUANTUM || self.transfer.is_unsettled(destination);
+                if is_over || !matches!(took, Took::Some) {
+                    return Ok(took);
+                }
+            }
+        })
+        .await
+    }
+
     /// Reads once, and works through what was read.
     fn take(&mut self, down: &mut Downstream, destination: &mut Destination) -> Result<Took, Over> {
         with_scratch(|scratch| {
-            let count = match down.accepted.stream.try_read(scratch)? {
+            let count = match down.accepted.stream.try_read(&mut scratch[..turn::read_bytes()])? {
                 ReadOutcome::Bytes(count) => count,
                 ReadOutcome::WouldBlock => 0,
                 ReadOutcome::End => return Err(Over::Gone),

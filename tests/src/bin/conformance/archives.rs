@@ -1,6 +1,7 @@
 //! Archives beside the tools of their formats: the same members, by name, size and content. Rule: each difference is printed.
 //!
-//! Names that are not ASCII are compared by their content alone: which charset they are in, tools guess.
+//! Names that are not ASCII are compared by their content alone: which charset they are in, tools guess. A link's name is
+//! compared by itself: where it leads, the tool looks up. Of what is compressed the inside is compared.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,19 +33,25 @@ pub fn check(directory: &Path) -> Vec<String> {
     let (mut same, mut unread, mut wrong) = (0, 0, Vec::new());
     for path in &files {
         let Ok(bytes) = fs::read(path) else { continue };
-        let (file_type, ours, said) = members(&bytes, CODECS_MAX);
-        let Some(theirs) = tools(file_type).iter().find_map(|tool| extracted(tool, path)) else {
+        let Inside { file_type, content, members: ours, links, faults: said } =
+            look_into(bytes.clone(), CODECS_MAX);
+        let place = Directory::new("inside");
+        let unpacked = place.path().join("unpacked");
+        // Volumes are read beside one another, where they stand.
+        let inside = if content == bytes { path } else { &unpacked };
+        let Ok(()) = fs::write(&unpacked, content) else { continue };
+        let Some(theirs) = tools(file_type).iter().find_map(|tool| extracted(tool, inside)) else {
             unread += 1;
             continue;
         };
         let sums = |members: &BTreeSet<Member>| members.iter().map(|m| m.1).collect::<BTreeSet<_>>();
         let contents_missing = sums(&theirs).difference(&sums(&ours)).count();
-        let names_missing: Vec<&str> = theirs
-            .iter()
-            .filter(|m| m.0.is_ascii() && !ours.contains(m))
-            .map(|m| m.0.as_str())
-            .take(3)
-            .collect();
+        let foreign: BTreeSet<_> = ours.iter().filter(|m| !m.0.is_ascii()).map(|m| m.1).collect();
+        let is_met = |m: &Member| {
+            ours.contains(m) || links.contains(&m.0) || !m.0.is_ascii() || foreign.contains(&m.1)
+        };
+        let names_missing: Vec<&str> =
+            theirs.iter().filter(|m| !is_met(m)).map(|m| m.0.as_str()).take(3).collect();
         if contents_missing == 0 && names_missing.is_empty() {
             same += 1;
         } else {
@@ -65,27 +72,45 @@ pub fn check(directory: &Path) -> Vec<String> {
     wrong
 }
 
-/// The type inside compression, the members, and what was said to be wrong.
-fn members(bytes: &[u8], depth_max: u8) -> (FileType, BTreeSet<Member>, Vec<String>) {
+/// What is inside compression.
+struct Inside {
+    file_type: FileType,
+    content: Vec<u8>,
+    members: BTreeSet<Member>,
+    /// Names without content: links lead to another's.
+    links: BTreeSet<String>,
+    /// What was said to be wrong.
+    faults: Vec<String>,
+}
+
+fn look_into(bytes: Vec<u8>, depth_max: u8) -> Inside {
     let mut sniffer = Sniffer::new();
-    let file_type = sniffer.push(bytes).unwrap_or_else(|| sniffer.end());
+    let file_type = sniffer.push(&bytes).unwrap_or_else(|| sniffer.end());
     let means = Means { pool: Pool::new(HELD_BYTES) };
-    let (children, mut faults) = match open(file_type, &means) {
-        Ok(Some(mut decoder)) => children(&mut *decoder, bytes),
-        other => return (file_type, BTreeSet::new(), vec![format!("{:?}", other.map(|_| "no container"))]),
+    let (mut children, mut faults) = match open(file_type, &means) {
+        Ok(Some(mut decoder)) => children(&mut *decoder, &bytes),
+        other => (Vec::new(), vec![format!("{:?}", other.map(|_| "no container"))]),
     };
-    if let [(_, content)] = children.as_slice()
-        && is_codec(file_type)
+    if is_codec(file_type)
         && depth_max > 0
+        && children.len() == 1
+        && let Some((name, content)) = children.pop()
     {
-        let (inner, inner_members, inner_faults) = members(content, depth_max - 1);
-        if !inner_members.is_empty() {
-            faults.extend(inner_faults);
-            return (inner, inner_members, faults);
+        let mut inside = look_into(content, depth_max - 1);
+        if !inside.members.is_empty() {
+            inside.faults.append(&mut faults);
+            return inside;
         }
+        children.push((name, inside.content));
     }
-    let members = children.into_iter().filter(|(_, content)| !content.is_empty());
-    (file_type, members.map(|(name, content)| (plain(&name), sum(&content))).collect(), faults)
+    let (links, members): (Vec<_>, Vec<_>) = children.iter().partition(|(_, content)| content.is_empty());
+    Inside {
+        file_type,
+        members: members.iter().map(|(name, content)| (plain(name), sum(content))).collect(),
+        links: links.iter().map(|(name, _)| plain(name)).collect(),
+        content: bytes,
+        faults,
+    }
 }
 
 /// All that the decoder says is in these bytes, and what it says is wrong with them.
@@ -105,6 +130,8 @@ fn children(decoder: &mut dyn Decoder, mut bytes: &[u8]) -> (Vec<(String, Vec<u8
         }
         bytes = &bytes[step.consumed..];
         match step.event {
+            // Another name of the same content.
+            Event::Name(name) => children.insert(children.len().saturating_sub(1), (name, Vec::new())),
             Event::Open(entry) => children.push((entry.name.unwrap_or(entry.label), Vec::new())),
             Event::End => return (children, faults),
             Event::Broken(_) | Event::Incomplete(_) | Event::Anomaly(_) => {

@@ -33,6 +33,11 @@ pub(crate) fn seeds(corpus: &Corpus) {
     for (index, page) in PAGES.iter().enumerate() {
         put(&format!("html{index}"), HTML, page.as_bytes());
     }
+    // A program in a string, whole and in pieces.
+    let string = format!("f0VMRgIBAQAAAAAAAAAAAAMAPgABAAAA{}", "QUJDRA+/".repeat(60));
+    put("string", HTML, format!("<script>save(atob(\"{string}\"), 'a')</script> 'data:,x'").as_bytes());
+    let pieces = string.replace("QUJDRA+/QUJDRA+/", "QUJDRA+\\/QUJDRA\" +\n \"=+/");
+    put("pieces", HTML, format!("f = \"{pieces}\"; f += \"QQ==\"").as_bytes());
     let guid = b"\xe7\x16\xe3\xbd\x65\x26\x11\x45\xa4\xc4\x8d\x4d\x0b\x7a\x9e\xac";
     let file = |content: &[u8]| {
         [&guid[..], &(content.len() as u64).to_le_bytes(), &[0; 12], content, b"footer"].concat()

@@ -63,6 +63,11 @@ impl Corpus {
     }
 }
 
+/// A file with holes, in each way to tell of them.
+const SPARSE: &str = "for at in 1 9 17 30 40 60; do printf x | dd of=in/sparse bs=4096 seek=$at conv=notrunc 2> log; done; rm log
+     tar -S --format=gnu -cf sparse-gnu.tar in/sparse
+     for v in 0.0 0.1 1.0; do tar -S --format=posix --sparse-version=$v -cf sparse-$v.tar in/sparse; done";
+
 /// Archives of the usual programs, small.
 struct Samples {
     all: Vec<(String, Vec<u8>)>,
@@ -85,6 +90,7 @@ impl Samples {
         line(
             "tar --format=v7 -cf v7.tar in/text.txt; truncate -s 1M in/sparse; tar -S -cf sparse.tar in/sparse",
         );
+        line(SPARSE);
         line("rm in/sparse; tar --format=oldgnu -cf old.tar in; tar -czf tar.tar.gz in");
         for level in [1, 6, 9] {
             line(&format!(
@@ -504,7 +510,8 @@ fn patterns(corpus: &Corpus) {
 const LATE: &str = "A;Engine:81-255,Target:0;0&1;6162;0/(?P<a>x|[^a-c\\\\]\\d)*?(?=y)\\1{2,3}(?i:z)$/smi\nB;Target:0;1;6162;EOF-5,3:0&(0>1)/(?<!a)b++|\\Qx\\E\\x41[[:alpha:]]/gre::i\n\
         C;Target:0;0&1;6162;0(>>0x4#hle4#>10,<0x20)\nD;Target:0;0&1;6162;0(<<2#ib2#=7)\nE;Target:0;0&1;6162;${6-7}12$\n\
         F;Target:0,Intermediates:CL_TYPE_MAIL>CL_TYPE_ANY;0;6162\nG;Target:0,Container:CL_TYPE_OOXML_WORD;0;VI:6162\nH;Target:0;1;61;0/(?(1)a|b)(a)(?>b)\\R\\h/xAEU\nI;Target:0,HandlerType:CL_TYPE_PDF;0;61";
-const CDB: &str = "A:CL_TYPE_ZIP:*:\\.exe$:*:10-20:0:1:*:*\nB:*:*:*:*:*:*:*:*:*:1:300\nC:CL_TYPE_MAIL:*:a:9:*:*:2-3:*:*\nD:x:1:(:*:*:1:*:ff:*";
+const IDB: &str = "A:ONE:TWO:185c80f1052b0e00354090f0eb04051020a0413b000bf70011f60e00f20e0fe5030ce61009e70306590f103910052f0a010d00000e040f17060043051c0d\nB:x:y:21\nC:x";
+const CDB: &str = "A:CL_TYPE_ZIP:5:\\.exe$:*:10-20:0:1:352441c2:*\nB:*:*:*:*:*:*:*:*:*:1:300\nC:CL_TYPE_MAIL:*:a:9:*:*:2-3:*:*\nD:x:1:(:*:*:1:*:ff:*";
 const YAR: &str = "rule A : t { meta: a = \"b\" strings: $a = \"x\\x41\" nocase wide $b1 = { 01 ?? [2-4] (02|0?) } $c = /a\\/b/is condition: ($a and not $b1 at 5) or #a > 1KB and @a[1] in (0..filesize) or 2 of ($a, $b*) or all of them or uint16be(0) * 2 - 1 == 0x4d5a }\n\
         import \"pe\"\nrule B { strings: $a = \"ab\" condition: $a in (1..2) and entrypoint % 2 == 0 }\nglobal rule C { condition: true }";
 
@@ -538,7 +545,8 @@ fn signatures(corpus: &Corpus) {
         ("ldu", "a.ldu", ldb),
         ("msb", "a.msb", hdb),
         ("imp", "a.imp", hdb),
-        ("cvd", "a.cvd", "ClamAV-VDB:1 Jan 2026:1:1:90:x:y:z:1"),
+        ("idb", "a.idb", IDB),
+        ("cvd", "a.cvd\na.cud", "ClamAV-VDB:1 Jan 2026:1:1:90:x:y:z:1"),
     ] {
         corpus.put("antivirus_database", name, format!("{file}\n\n{text}").as_bytes());
         for (index, line) in text.lines().enumerate() {
@@ -549,6 +557,11 @@ fn signatures(corpus: &Corpus) {
             );
         }
     }
+    scanned(corpus);
+}
+
+/// What is scanned with all those signatures, and with a database of which bytes are others.
+fn scanned(corpus: &Corpus) {
     const PROGRAM: usize = 8;
     let program = program();
     let texts: &[&[u8]] = &[
@@ -563,7 +576,15 @@ fn signatures(corpus: &Corpus) {
         &program,
         b"",
         b"ab ab ab cd",
+        b"<script>var ab=1;eval('x=\"world\"')/*c*/</script><a href='x y'>y&amp;&#65;<!-- q -->efgh",
     ];
+    for (index, text) in texts.iter().enumerate() {
+        // As it is stored, and with one byte that differs.
+        corpus.put("antivirus_stored", &format!("whole{index}"), &[&[0], *text].concat());
+        let place = (index as u16 * 700).to_le_bytes();
+        let changed = [&[1, place[0], place[1], 0, 0x40], *text].concat();
+        corpus.put("antivirus_stored", &format!("changed{index}"), &changed);
+    }
     for kind in 0..60_u8 {
         for (index, text) in texts.iter().enumerate() {
             if kind < 12 || index == PROGRAM || index % 4 == usize::from(kind) % 4 {

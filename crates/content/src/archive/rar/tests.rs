@@ -44,6 +44,20 @@ fn stored_packed_and_solid() {
 }
 
 #[test]
+fn what_is_long_comes_back_as_well() {
+    // Matches of all lengths from everywhere, zeros between them as linkers leave them.
+    let page = |at: u64| [noise(at % 190, 1500), prose(at % 77, 1500), vec![0; 1096]].concat();
+    let content = &(0..317).flat_map(page).collect::<Vec<_>>()[..];
+    let (mut new, mut old) = (Writer5::default(), Writer3::default());
+    new.entry("a", content, &pack_5(content, 0, 4000, &[]), 3 << 7 | 4 << 10, 0, &[]);
+    old.file("a", content, Method::Packed, Solidity::Alone);
+    for archive in [new.finish(), old.finish()] {
+        let said = trace(&mut *open(), [&archive[..]]);
+        assert!(children(&said) == [("a".to_owned(), content.to_vec())]);
+    }
+}
+
+#[test]
 fn nothing_is_held_behind_the_end() {
     let pool = Pool::new(64 << 20);
     for archive in archives(Method::Packed, Solidity::Solid) {

@@ -82,6 +82,10 @@ enum Piece {
     Match { distance: usize, length: usize },
 }
 
+/// A match that reaches further has this length at least, for far ones count for less than they are.
+const NEAR: usize = 0x100;
+const FAR_LENGTH_MIN: usize = 6;
+
 /// Cuts content into matches and literals; matches may reach back into what stands before it.
 fn pieces(whole: &[u8], start: usize, length_max: usize) -> Vec<Piece> {
     let mut seen = std::collections::HashMap::new();
@@ -89,7 +93,10 @@ fn pieces(whole: &[u8], start: usize, length_max: usize) -> Vec<Piece> {
     while at < whole.len() {
         let key = whole.get(at..at + 4);
         let before = key.and_then(|key| seen.insert(key, at)).filter(|_| at >= start);
-        let Some(from) = before else {
+        let is_worth = |from: &usize| {
+            at - from <= NEAR || whole.get(*from..from + FAR_LENGTH_MIN) == whole.get(at..at + FAR_LENGTH_MIN)
+        };
+        let Some(from) = before.filter(is_worth) else {
             if at >= start {
                 pieces.push(Piece::Literal(whole[at]));
             }

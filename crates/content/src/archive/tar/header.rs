@@ -1,5 +1,7 @@
 //! The header block of a tar entry (POSIX.1-2017, pax; GNU tar's manual). Rule: bytes to values; no state, no opinion.
 
+use super::sparse::Map;
+
 /// Everything in a tar comes in blocks of this size.
 pub(super) const BLOCK_BYTES: u64 = 512;
 
@@ -7,8 +9,10 @@ pub(super) const BLOCK_BYTES: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
-    /// Links, folders, devices: names without content.
+    /// Folders, devices: names without content.
     Name,
+    /// Another name for a file, or a pointer to one: what is unpacked has content by this name, too.
+    Link,
     /// The name of the next entry, where it is too long for its header.
     LongName,
     /// The target of the next entry, where it is too long for its header.
@@ -30,7 +34,8 @@ pub(super) struct Header {
     pub(super) name: Vec<u8>,
     /// `None` where the number cannot be read.
     pub(super) size: Option<u64>,
-    /// Whether further blocks of a sparse file's map follow.
+    /// Of a sparse file: what is stored of it, and whether further blocks of this map follow.
+    pub(super) map: Map,
     pub(super) has_more_map: bool,
 }
 
@@ -47,7 +52,8 @@ impl Header {
         };
         let kind = match field(block, 156, 1) {
             b"\0" | b"0" | b"7" if name.ends_with(b"/") => Kind::Name,
-            b"1" | b"2" | b"3" | b"4" | b"5" | b"6" | b"V" => Kind::Name,
+            b"1" | b"2" => Kind::Link,
+            b"3" | b"4" | b"5" | b"6" | b"V" => Kind::Name,
             b"L" => Kind::LongName,
             b"K" => Kind::LongLink,
             b"x" | b"X" => Kind::Pax,
@@ -58,7 +64,8 @@ impl Header {
             _ => Kind::File,
         };
         let has_more_map = kind == Kind::Sparse && field(block, 482, 1) != b"\0";
-        Self { kind, name, size: number(field(block, 124, 12)), has_more_map }
+        let map = if kind == Kind::Sparse { Map::of_header(block) } else { Map::default() };
+        Self { kind, name, size: number(field(block, 124, 12)), map, has_more_map }
     }
 }
 
@@ -81,7 +88,7 @@ pub(super) fn text(bytes: &[u8]) -> &[u8] {
 }
 
 /// Octal digits, or GNU's big-endian number behind a set top bit.
-fn number(bytes: &[u8]) -> Option<u64> {
+pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     match bytes.split_first()? {
         (0x80, rest) => rest.iter().try_fold(0_u64, |sum, b| {
             sum.checked_mul(256).map(|sum| sum | u64::from(*b)).filter(|sum| *sum <= i64::MAX as u64)

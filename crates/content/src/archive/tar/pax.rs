@@ -1,7 +1,11 @@
 //! Pax records, `LENGTH KEY=VALUE\n` (POSIX.1-2017, pax, "pax Extended Header"). Rule: it keeps what it needs, no more.
 
-/// Bytes of a value that are kept.
+use super::sparse::{Map, decimal};
+
+/// Bytes of a value that are kept; of the map of a file with holes there may be more.
 const VALUE_BYTES_MAX: usize = 1024;
+const MAP_BYTES_MAX: usize = 32 << 10;
+const MAP_KEY: &[u8] = b"GNU.sparse.map";
 const KEY_BYTES_MAX: usize = 64;
 
 /// Records on their way, and what was learnt from them.
@@ -15,8 +19,22 @@ pub(super) struct Pax {
     value: Vec<u8>,
     pub(super) path: Option<Vec<u8>>,
     pub(super) size: Option<u64>,
-    pub(super) is_sparse: bool,
+    pub(super) sparse: Option<Form>,
+    pub(super) map: Map,
+    /// Where the next range begins.
+    offset: Option<u64>,
     pub(super) is_damaged: bool,
+}
+
+/// Where the map of a file with holes stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In the records.
+    Records,
+    /// In lines before the content.
+    Lines,
+    /// In a way that is not read.
+    Other,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +100,8 @@ impl Pax {
         self.left -= length as u64;
         // The last byte is the line end.
         let part = if self.left > 0 { part } else { part.split_last().map_or(part, |(_, before)| before) };
-        let room = VALUE_BYTES_MAX - self.value.len();
+        let most = if self.key == MAP_KEY { MAP_BYTES_MAX } else { VALUE_BYTES_MAX };
+        let room = most - self.value.len();
         self.value.extend_from_slice(&part[..part.len().min(room)]);
         if self.left == 0 {
             self.is_damaged |= bytes[length - 1] != b'\n';
@@ -94,21 +113,41 @@ impl Pax {
     fn record(&mut self) {
         let value = std::mem::take(&mut self.value);
         match self.key.as_slice() {
-            b"path" | b"GNU.sparse.name" => self.path = Some(value),
+            b"path" => self.path = Some(value),
+            key if key.starts_with(b"GNU.sparse.") => self.sparse(&value),
             b"size" => match std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok()) {
                 Some(size) if size <= i64::MAX as u64 => self.size = Some(size),
                 // An empty value takes back what was said before.
                 _ if value.is_empty() => self.size = None,
                 _ => self.is_damaged = true,
             },
-            key if key.starts_with(b"GNU.sparse.") || key.starts_with(b"SUN.holesdata") => {
-                self.is_sparse = true;
-            }
+            b"SUN.holesdata" => self.sparse = Some(Form::Other),
             _ => {}
         }
         self.key.clear();
         self.digits = 0;
         self.expect = Expect::Length;
+    }
+}
+
+impl Pax {
+    /// A record about holes.
+    fn sparse(&mut self, value: &[u8]) {
+        let form = self.sparse.get_or_insert(Form::Records);
+        match self.key.as_slice() {
+            b"GNU.sparse.name" => self.path = Some(value.to_vec()),
+            b"GNU.sparse.size" | b"GNU.sparse.realsize" => self.map.set_size(decimal(value)),
+            b"GNU.sparse.major" if value == b"1" => *form = Form::Lines,
+            b"GNU.sparse.major" if value != b"0" => *form = Form::Other,
+            b"GNU.sparse.offset" => self.offset = decimal(value),
+            b"GNU.sparse.numbytes" => match (self.offset.take(), decimal(value)) {
+                (Some(offset), Some(length)) => self.map.add(offset, length),
+                _ => *form = Form::Other,
+            },
+            MAP_KEY => self.map.read(value),
+            // How many ranges there are shows by itself.
+            _ => {}
+        }
     }
 }
 

@@ -71,10 +71,24 @@ fn files_of_all_sizes() {
 
 #[test]
 fn names_without_content() {
-    let kinds = b"123456V";
+    let kinds = b"3456V";
     let names: Vec<Vec<u8>> = kinds.iter().map(|k| entry(*k, "name", b"")).collect();
     let file = tar(&[names.concat(), entry(0, "folder/", b""), entry(b'0', "a", b"1")]);
     assert_eq!(read(&file), all(&[&child("a", b"1")]));
+}
+
+#[test]
+fn links_are_names_for_what_is_elsewhere() {
+    let long = entry(b'L', "././@LongLink", b"by a long name\0");
+    let file = tar(&[
+        entry(b'0', "a", b"1"),
+        entry(b'1', "hard", b""),
+        long,
+        entry(b'2', "b", b""),
+        entry(0, "c", b"2"),
+    ]);
+    let links = [child("hard", b""), child("by a long name", b"")].concat();
+    assert_eq!(read(&file), all(&[&child("a", b"1"), &links, &child("c", b"2")]));
 }
 
 #[test]
@@ -136,20 +150,91 @@ fn sizes() {
     assert!(read(&file).contains(&Said::Broken(Reason::Truncated)));
 }
 
+/// A file of the oldest form, of which `ranges` are stored.
+fn gnu_sparse(name: &[u8], ranges: &[(u64, u64)], size: u64, stored: &[u8]) -> Vec<u8> {
+    let octal = |number: u64| format!("{number:011o}\0").into_bytes();
+    let cell = |(offset, length): &(u64, u64)| [octal(*offset), octal(*length)].concat();
+    let mut block = header(b'S', name, format!("{:011o}", stored.len()).as_bytes());
+    let (first, more) = ranges.split_at(ranges.len().min(4));
+    let first: Vec<u8> = first.iter().flat_map(cell).collect();
+    block[386..386 + first.len()].copy_from_slice(&first);
+    block[482] = u8::from(!more.is_empty());
+    block[483..495].copy_from_slice(&octal(size));
+    let mut bytes = sum(block);
+    for (at, part) in more.chunks(21).enumerate() {
+        let mut part: Vec<u8> = part.iter().flat_map(cell).collect();
+        part.resize(504, 0);
+        part.push(u8::from((at + 1) * 21 < more.len()));
+        part.resize(512, 0);
+        bytes.extend(part);
+    }
+    bytes.extend_from_slice(stored);
+    bytes.resize(bytes.len().next_multiple_of(512), 0);
+    bytes
+}
+
 #[test]
-fn sparse_files_are_told() {
-    let mut gnu = header(b'S', b"s", b"00000000003");
-    gnu[482] = 1;
-    let mut map = vec![0; 512];
-    map[504] = 1;
-    let data = [&b"abc"[..], &[0; 509]].concat();
-    let pax =
-        entry(b'x', "x", (record("GNU.sparse.major", "1") + &record("GNU.sparse.name", "t")).as_bytes());
-    let file = tar(&[sum(gnu), map, vec![0; 512], data, pax, entry(b'0', "u", b"1"), entry(b'0', "a", b"2")]);
-    let said = read(&file);
-    assert_eq!(said.iter().filter(|s| **s == Said::Broken(Reason::Unsupported)).count(), 2);
-    let names: Vec<String> = children(&said).into_iter().map(|c| c.0).collect();
-    assert_eq!(names, ["s", "t", "a"]);
+fn files_with_holes() {
+    let ranges: Vec<(u64, u64)> = (0..40).map(|at| (at * 700, 30)).chain([(28_300, 0)]).collect();
+    let stored = noise(1, 1200);
+    let mut content = vec![0; 28_300];
+    for (at, (offset, length)) in ranges.iter().enumerate() {
+        let (offset, length) = (*offset as usize, *length as usize);
+        content[offset..offset + length].copy_from_slice(&stored[at * 30..at * 30 + length]);
+    }
+    let numbers = |between: &str| {
+        let cells = ranges.iter().map(|(offset, length)| format!("{offset}{between}{length}"));
+        cells.collect::<Vec<_>>().join(between)
+    };
+    let each = |(offset, length): &(u64, u64)| {
+        record("GNU.sparse.offset", &offset.to_string()) + &record("GNU.sparse.numbytes", &length.to_string())
+    };
+    let of_0_0 = record("GNU.sparse.size", "28300") + &ranges.iter().map(each).collect::<String>();
+    let named = record("GNU.sparse.name", "s") + &record("GNU.sparse.size", "28300");
+    let of_0_1 = named + &record("GNU.sparse.map", &numbers(","));
+    let of_1_0 = [("major", "1"), ("minor", "0"), ("name", "s"), ("realsize", "28300")]
+        .map(|(key, value)| record(&format!("GNU.sparse.{key}"), value));
+    let mut lines = format!("{}\n{}\n", ranges.len(), numbers("\n")).into_bytes();
+    lines.resize(lines.len().next_multiple_of(512), 0);
+    for file in [
+        gnu_sparse(b"s", &ranges, 28_300, &stored),
+        [entry(b'x', "x", of_0_0.as_bytes()), entry(b'0', "s", &stored)].concat(),
+        [entry(b'x', "x", of_0_1.as_bytes()), entry(b'0', "x/s", &stored)].concat(),
+        [entry(b'x', "x", of_1_0.concat().as_bytes()), entry(b'0', "x/s", &[lines, stored.clone()].concat())]
+            .concat(),
+    ] {
+        let said = read(&tar(&[file, entry(b'0', "a", b"1")]));
+        assert!(said == all(&[&child("s", &content), &child("a", b"1")]), "{:?}", children(&said).len());
+    }
+}
+
+#[test]
+fn maps_that_make_no_sense_are_told() {
+    let pax = |records: &[(&str, &str)]| {
+        let records: String =
+            records.iter().map(|(key, value)| record(&format!("GNU.sparse.{key}"), value)).collect();
+        entry(b'x', "x", records.as_bytes())
+    };
+    let behind = entry(b'0', "a", b"1");
+    for (file, reason) in [
+        (gnu_sparse(b"s", &[(0, 4)], 10, b"abc"), Reason::Damaged),
+        (gnu_sparse(b"s", &[(0, 1), (0, 1), (0, 1), (0, 1), (9, 9)], 10, b"abc"), Reason::Damaged),
+        ([pax(&[("map", "0,3")]), entry(b'0', "s", b"abc")].concat(), Reason::Damaged),
+        ([pax(&[("numbytes", "3"), ("size", "9")]), entry(b'0', "s", b"abc")].concat(), Reason::Unsupported),
+        ([pax(&[("major", "2")]), entry(b'0', "s", b"abc")].concat(), Reason::Unsupported),
+        ([pax(&[("major", "1"), ("realsize", "9")]), entry(b'0', "s", b"1\n0\n3")].concat(), Reason::Damaged),
+        (
+            [pax(&[("major", "1"), ("realsize", "9")]), entry(b'0', "s", &[b'1'; 600])].concat(),
+            Reason::Damaged,
+        ),
+    ] {
+        let said = read(&tar(&[file, behind.clone()]));
+        assert_eq!(said[1..], all(&[&[Said::Broken(reason)], &child("a", b"1")]), "{said:?}");
+    }
+    let solaris = [entry(b'x', "x", record("SUN.holesdata", " 0 9").as_bytes()), entry(b'0', "s", b"abc")];
+    assert!(read(&tar(&solaris)).contains(&Said::Broken(Reason::Unsupported)));
+    let whole = gnu_sparse(b"s", &[(0, 3), (700, 0)], 700, b"abc");
+    assert!(read(&whole[..514]).contains(&Said::Broken(Reason::Truncated)));
 }
 
 #[test]

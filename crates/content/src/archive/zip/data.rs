@@ -126,6 +126,9 @@ impl ZipDecoder {
     /// Gives out what was held, up to where a descriptor may begin.
     fn let_go(&mut self, scratch: &mut [u8]) -> usize {
         let mut length = 0;
+        if self.held.starts_with(&DESCRIPTOR) {
+            self.second.stored.pass();
+        }
         while !self.held.is_empty() && self.likeness(Forms::Signed) == Likeness::None {
             scratch[length] = self.held.remove(0);
             self.entry.take(&scratch[length..=length]);

@@ -34,9 +34,21 @@ pub(super) struct Ends {
     has_spoken: bool,
     pending: VecDeque<Event>,
     worked_bytes: u64,
+    /// Whether a descriptor that is not right in all ways was passed over.
+    has_passed: bool,
 }
 
 impl Ends {
+    /// Within content stands what looks like a descriptor, and is not taken for one.
+    pub(super) fn pass(&mut self) {
+        self.has_passed = true;
+    }
+
+    /// Whether, of what is known without a second look, there may be another reading.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.has_passed || !self.others.is_empty()
+    }
+
     /// Stored content whose end a descriptor told.
     pub(super) fn meet(&mut self, name: String, start: u64, end: u64) {
         if self.contents.len() < CONTENTS_MAX {

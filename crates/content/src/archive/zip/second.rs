@@ -53,11 +53,15 @@ impl Second {
         }
     }
 
-    /// Bytes of the part, as they come.
+    /// Bytes of the part, as they come. Most zips need no second reading in the end, and other decoders cannot do without
+    /// their memory: while half of it is out, nothing is held here.
     pub(super) fn see(&mut self, input: &[u8]) {
-        if self.lost.is_none()
-            && let Err(reason) = self.held.push(input)
-        {
+        if self.lost.is_some() {
+            return;
+        }
+        let held =
+            if self.grant.pool().is_half_taken() { Err(Reason::Budget) } else { self.held.push(input) };
+        if let Err(reason) = held {
             self.lose(reason);
         }
     }
@@ -103,7 +107,8 @@ impl Second {
                 }
                 self.state = if self.lost.is_none() { State::Ends } else { State::Done };
                 match self.lost {
-                    _ if !self.disagrees => Event::Working,
+                    _ if !self.disagrees && !self.stored.is_doubtful() => Event::Working,
+                    None if !self.disagrees => Event::Working,
                     lost => Event::Incomplete(lost.unwrap_or(Reason::Damaged)),
                 }
             }

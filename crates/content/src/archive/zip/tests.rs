@@ -281,6 +281,27 @@ fn the_second_reading_is_held_for() {
 }
 
 #[test]
+fn nothing_is_held_for_a_second_reading_while_half_of_the_memory_is_out() {
+    let mut disagreeing = ZipWriter::default();
+    disagreeing.add(&ZipFile::stored("a", b"1"));
+    disagreeing.add_central(&ZipFile::stored("b", b"2"), 5);
+    let disagreeing = disagreeing.finish();
+    let pool = Pool::new(1 << 20);
+    let mut others = pool.grant();
+    others.grow(1 << 19).unwrap();
+    let read = |bytes: &[u8]| crate::trace::trace(&mut ZipDecoder::new(&pool), [bytes]);
+    assert_eq!(read(&disagreeing)[3..], [DISAGREES, Said::Incomplete(Reason::Budget), Said::End]);
+    assert_eq!(read(&ZipWriter::of(&[ZipFile::deflated("a", b"1")])), all(&[&child("a", b"1")]));
+    // What looks like a descriptor within content of unknown length: another end, for some, and now unread.
+    let signed = Sizes::InDescriptor { signed: true, wide: false };
+    let doubtful = ZipFile::stored("a", b"one PK\x07\x08 two").with(signed);
+    let said = read(&ZipWriter::of(&[doubtful]));
+    assert_eq!(said[3..], [Said::Incomplete(Reason::Budget), Said::End]);
+    others.clear();
+    assert!(!read(&disagreeing).contains(&Said::Incomplete(Reason::Budget)));
+}
+
+#[test]
 fn overlapping_entries_are_told_and_read() {
     // The first entry's content, deflated as stored blocks, holds the second entry's header; the directory has both.
     let inner = ZipFile::deflated("kernel", &prose(2, 3000));

@@ -18,7 +18,7 @@ enum Node {
 /// Adds what meets the expression.
 pub fn meet(text: &str, random: &mut Random, counts: &mut Counts) -> Option<()> {
     let mut reader = Reader { text: text.as_bytes(), at: 0 };
-    let node = reader.chain()?;
+    let node = reader.chain(false)?;
     (reader.at == text.len()).then_some(())?;
     node.meet(random, counts);
     Some(())
@@ -75,31 +75,41 @@ impl Node {
     }
 }
 
+fn joined(join: u8, left: Node, right: Node) -> Node {
+    let (left, right) = (Box::new(left), Box::new(right));
+    if join == b'&' { Node::Both(left, right) } else { Node::Either(left, right) }
+}
+
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl Reader<'_> {
-    fn chain(&mut self) -> Option<Node> {
-        let left = Box::new(self.term()?);
-        match self.text.get(self.at) {
-            Some(b'&') => {
-                self.at += 1;
-                Some(Node::Both(left, Box::new(self.chain()?)))
-            }
-            Some(b'|') => {
-                self.at += 1;
-                Some(Node::Either(left, Box::new(self.chain()?)))
-            }
-            _ => Some(*left),
+    /// Terms joined from the right; in parentheses the last one is joined to all that of the others.
+    fn chain(&mut self, is_inside: bool) -> Option<Node> {
+        let mut terms = vec![self.term()?];
+        let mut joins = Vec::new();
+        while let Some(join @ (b'&' | b'|')) = self.text.get(self.at) {
+            joins.push(*join);
+            self.at += 1;
+            terms.push(self.term()?);
         }
+        let last = if is_inside && !joins.is_empty() { joins.pop().zip(terms.pop()) } else { None };
+        let mut node = terms.pop()?;
+        while let (Some(join), Some(term)) = (joins.pop(), terms.pop()) {
+            node = joined(join, term, node);
+        }
+        Some(match last {
+            Some((join, last)) => joined(join, node, last),
+            None => node,
+        })
     }
 
     fn term(&mut self) -> Option<Node> {
         let node = if self.text.get(self.at)? == &b'(' {
             self.at += 1;
-            let node = self.chain()?;
+            let node = self.chain(true)?;
             (self.text.get(self.at)? == &b')').then_some(())?;
             self.at += 1;
             node
