@@ -129,6 +129,11 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
+/// What is itself in both texts of a page, wherever it stands in text, but for its case.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'!'..=0x7f) && !matches!(byte, b'<' | b'&')
+}
+
 impl Page {
     pub fn new() -> Self {
         Self {
@@ -157,8 +162,15 @@ impl Page {
 
     /// Hands out the texts of a chunk, in pieces.
     pub fn push(&mut self, chunk: &[u8], out: &mut dyn FnMut(Text, &[u8])) {
-        for byte in chunk {
-            self.byte(*byte);
+        let mut rest = chunk;
+        while let [first, after @ ..] = rest {
+            match self.run(rest.get(..STEP_BYTES).unwrap_or(rest)) {
+                0 => {
+                    self.byte(*first);
+                    rest = after;
+                }
+                run => rest = rest.get(run..).unwrap_or_default(),
+            }
             if self.inside != Inside::Script && self.scripts.is_open() {
                 self.scripts.end(out);
             } else if self.scripts.is_full() {
@@ -190,6 +202,40 @@ impl Page {
                 bytes.clear();
             }
         }
+    }
+
+    /// Uses as many of the bytes as need no looking at one by one: words of a page, and what is in its comments.
+    fn run(&mut self, bytes: &[u8]) -> usize {
+        if self.skips || self.inside != Inside::Page {
+            return 0;
+        }
+        match self.place {
+            Place::Text => self.words(bytes),
+            Place::Comment => memchr::memchr(b'>', bytes).unwrap_or(bytes.len()),
+            _ => 0,
+        }
+    }
+
+    /// Words with a space between them.
+    fn words(&mut self, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        while let Some(rest) = bytes.get(used..) {
+            let word = rest.iter().take_while(|byte| is_plain(**byte)).count();
+            let Some(text) = rest.get(..word).filter(|text| !text.is_empty()) else { break };
+            for texts in [&mut self.no_comment, &mut self.no_tags] {
+                texts.extend(text.iter().map(u8::to_ascii_lowercase));
+            }
+            self.after_space = false;
+            used += word;
+            // What stands behind a space decides whether it is one.
+            if rest.get(word) != Some(&b' ') || !rest.get(word + 1).is_some_and(|byte| is_plain(*byte)) {
+                break;
+            }
+            self.no_comment.push(b' ');
+            self.no_tags.push(b' ');
+            used += 1;
+        }
+        used
     }
 
     fn byte(&mut self, byte: u8) {
