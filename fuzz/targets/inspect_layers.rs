@@ -51,6 +51,7 @@ fn begin(root: Root, plan: HoldPlan) -> Inspection {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     session.begin(&about, group, root, plan)
 }

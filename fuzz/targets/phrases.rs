@@ -72,6 +72,7 @@ fn streamed(
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     let mut scanner = Arc::clone(database).open_flow(&flow).open(&about);
     let mut sink = Found::default();

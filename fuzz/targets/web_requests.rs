@@ -111,6 +111,7 @@ fn found(how: u8, buffers: &[(Buffer, &[u8]); 4], header: &[u8], lengths: &[usiz
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     let mut scanner = Arc::clone(&*DATABASE).open_flow(&flow).open(&about);
     let mut sink = Found(Vec::new());

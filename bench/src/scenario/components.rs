@@ -126,6 +126,7 @@ fn scan(database: &Arc<lockgate_antivirus::Database>, file_type: FileType, bytes
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     let shared: Arc<dyn Database> = database.clone();
     let mut scanner = shared.open_flow(&flow).open(&about);

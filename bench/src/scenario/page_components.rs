@@ -131,6 +131,7 @@ fn inspect(session: &mut Session, page: &[u8]) {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     let plan = HoldPlan::HeadAndTail { hold_bytes: 256 << 10, tail_bytes: 64 << 10 };
     let mut inspection = session.begin(&about, Arc::new(Group::new("bench")), Root::File, plan);

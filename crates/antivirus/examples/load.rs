@@ -88,6 +88,7 @@ fn scan(database: &Arc<lockgate_antivirus::Database>, path: &str, bytes: &[u8], 
         sender: None,
         recipients: Vec::new(),
         name: Some(path.to_owned()),
+        length: None,
     };
     let mut scanner = Arc::clone(database).open_flow(&flow).open(&about);
     let part = Part {

@@ -150,6 +150,11 @@ impl Group {
 }
 
 impl Database {
+    /// Which digests some entry of a list could be, of a file of so many bytes.
+    pub(crate) fn wanted_for(&self, bytes: u64) -> Wanted {
+        self.listed.wanted_for(bytes).or(self.allowed.wanted_for(bytes))
+    }
+
     /// How many signatures it holds.
     pub fn signatures(&self) -> usize {
         self.signatures.len()

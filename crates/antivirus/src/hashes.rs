@@ -15,7 +15,7 @@ struct Table<const N: usize> {
     entries: Vec<Entry<N>>,
     /// The largest file that is listed; `None` if there is none at all.
     longest: Option<u64>,
-    /// All sizes that are listed, sorted, where they are asked for.
+    /// All sizes that are listed, sorted.
     sizes: Vec<u64>,
 }
 
@@ -89,7 +89,7 @@ impl HashList {
         self.sha256.sort();
     }
 
-    /// To be called where [`Self::wanted_for`] is.
+    /// What [`Self::wanted_for`] asks; to be called when all are added.
     pub fn note_sizes(&mut self) {
         self.md5.note_sizes();
         self.sha1.note_sizes();
@@ -156,6 +156,15 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// What either wants.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            md5: self.md5.max(other.md5),
+            sha1: self.sha1.max(other.sha1),
+            sha256: self.sha256.max(other.sha256),
+        }
+    }
+
     pub fn of(lists: &[&HashList]) -> Self {
         let longest = |of: fn(&HashList) -> Option<u64>| lists.iter().map(|list| of(list)).max().flatten();
         Self {

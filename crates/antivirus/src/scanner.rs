@@ -29,8 +29,9 @@ impl Connection {
 }
 
 impl FlowState for Connection {
-    fn open(&mut self, _about: &Transaction) -> Box<dyn Scanner> {
-        Box::new(Transmission { database: Arc::clone(&self.database), parts: Vec::new(), pool: None })
+    fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
+        let database = Arc::clone(&self.database);
+        Box::new(Transmission { database, parts: Vec::new(), pool: None, length: about.length })
     }
 }
 
@@ -40,6 +41,8 @@ struct Transmission {
     parts: Vec<OpenPart>,
     /// What is held is drawn from here.
     pool: Option<Arc<Pool>>,
+    /// Of the root, where that is certain.
+    length: Option<u64>,
 }
 
 /// How many steps expressions for names may take on one name.
@@ -101,6 +104,9 @@ impl Scanner for Transmission {
         let pool = self.pool.get_or_insert_with(|| Pool::new(POOL_BYTES));
         let mut open = OpenPart::new(&self.database, part, around, pool);
         open.described = self.describe(part, &open.about.around);
+        if let Some(length) = self.length.filter(|_| part.id == PartId::ROOT) {
+            open.hashing = Hashing::start(self.database.wanted_for(length));
+        }
         let mut described = open.described.iter().filter_map(|at| self.database.described.get(*at as usize));
         if described.any(|(described, _)| described.checksum.is_some()) {
             open.checksum = Some(Box::default());

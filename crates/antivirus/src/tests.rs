@@ -56,6 +56,7 @@ pub(crate) fn scanner(database: &Arc<crate::Database>) -> Box<dyn Scanner> {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     };
     Arc::clone(database).open_flow(&flow).open(&about)
 }

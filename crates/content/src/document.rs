@@ -14,5 +14,6 @@ mod powerpoint;
 pub mod rtf;
 pub mod tnef;
 mod vba;
+mod within;
 
 pub use exposed::Exposed;

@@ -57,12 +57,15 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::Ole2 => {
             Box::new(Exposed::new(&means.pool, HeldDecoder::new(&means.pool, Ole2::new(&means.pool))))
         }
-        FileType::Pdf => Box::new(Exposed::new(&means.pool, pdf::decoder())),
+        FileType::Pdf => {
+            let pdf = Exposed::carrying(&means.pool, Guise::Document, pdf::decoder());
+            Box::new(Exposed::mailing(&means.pool, pdf))
+        }
         FileType::OneNote => Box::new(Exposed::new(&means.pool, onenote::decoder())),
         FileType::Tnef => Box::new(tnef::decoder()),
         FileType::Html => Box::new(html::decoder()),
-        FileType::Script => Box::new(Exposed::seen_as(&means.pool, Guise::Program, html::decoder())),
-        FileType::Rtf => Box::new(Exposed::new(&means.pool, rtf::decoder())),
+        FileType::Script => Box::new(Exposed::carrying(&means.pool, Guise::Program, html::decoder())),
+        FileType::Rtf => Box::new(Exposed::carrying(&means.pool, Guise::Document, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.
         other if matches!(other.kind(), Kind::Data | Kind::Media | Kind::Document) => {

@@ -345,6 +345,7 @@ mod tests {
             sender: None,
             recipients: Vec::new(),
             name: None,
+            length: None,
         };
         session.begin(&about, Arc::new(group), root, plan)
     }

@@ -12,7 +12,7 @@ use lockgate_model::{Direction, Flow, Pool, Protocol, Transaction, TransactionId
 use lockgate_relay::events::record::{finding_json, plain};
 use serde_json::json;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,13 +100,17 @@ impl Scan {
     fn all(&mut self, roots: &[PathBuf]) {
         for root in roots {
             if root.as_os_str() == "-" {
-                self.one(Path::new("-"), io::stdin().lock());
+                let judgement = self.inspect(Path::new("-"), &mut io::stdin().lock(), None);
+                self.tell(Path::new("-"), judgement);
                 continue;
             }
             for found in Walk::new(root) {
                 match found {
                     Ok(path) => match File::open(&path) {
-                        Ok(file) => self.one(&path, file),
+                        Ok(file) => {
+                            let judgement = self.file(&path, file);
+                            self.tell(&path, judgement);
+                        }
                         Err(error) => self.failed(&path, &error),
                     },
                     Err((path, error)) => self.failed(&path, &error),
@@ -115,23 +119,39 @@ impl Scan {
         }
     }
 
-    fn one(&mut self, path: &Path, content: impl Read) {
-        match self.inspect(path, content) {
+    /// Inspects a file; once more, and without relying on its length, if that changed meanwhile.
+    fn file(&mut self, path: &Path, mut file: File) -> io::Result<Judgement> {
+        let metadata = file.metadata()?;
+        // A file of the kernel's own is empty by its length, whatever it has.
+        let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);
+        let judgement = self.inspect(path, &mut file, length)?;
+        match length {
+            Some(length) if file.stream_position()? != length => {
+                file.rewind()?;
+                self.inspect(path, &mut file, None)
+            }
+            _ => Ok(judgement),
+        }
+    }
+
+    fn tell(&mut self, path: &Path, judgement: io::Result<Judgement>) {
+        self.objects += 1;
+        match judgement {
             Ok(judgement) => self.show(path, &judgement),
             Err(error) => self.failed(path, &error),
         }
     }
 
-    fn inspect(&mut self, path: &Path, mut content: impl Read) -> io::Result<Judgement> {
+    fn inspect(&mut self, path: &Path, content: &mut dyn Read, length: Option<u64>) -> io::Result<Judgement> {
         let name = path.display().to_string();
-        self.objects += 1;
         let about = Transaction {
-            id: TransactionId(self.objects),
+            id: TransactionId(self.objects + 1),
             direction: Direction::ToClient,
             group: self.session.group_for(None).name.clone(),
             sender: None,
             recipients: Vec::new(),
             name: Some(name.clone()),
+            length,
         };
         let group = Arc::clone(self.session.group_for(None));
         let mut inspection = self.session.begin(&about, group, Root::File, HoldPlan::Discard);

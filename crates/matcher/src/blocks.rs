@@ -11,7 +11,7 @@
 use crate::candidates::{Candidates, Sieve, key};
 use crate::encoded::{is_encoded, run_length};
 use crate::fragment::Window;
-use crate::look::{Hits, LOOKS_MAX, Lens, Table};
+use crate::look::{Bloom, Hits, LOOKS_MAX, Lens};
 use crate::view::View;
 use crate::wildcard::Cell;
 
@@ -31,12 +31,32 @@ pub(crate) struct Shape {
     pub folding: Folding,
     /// No window of this group ends behind this offset.
     pub until: u64,
+    pub when: When,
+}
+
+/// When a group is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum When {
+    Always,
+    /// Where another segment has led to one of its own: short windows that stand everywhere mean nothing before.
+    Led,
 }
 
 impl Shape {
     /// How long a window must be at least.
     pub fn window_length(self) -> usize {
         (self.block + self.stride - 1) as usize
+    }
+
+    /// What it is, in words, with the size of its table in bytes and how many windows it has.
+    pub fn name(self, size: usize, count: usize) -> String {
+        let Shape { stride, block, folding, until, when } = self;
+        let size = if size < 1 << 20 { format!("{} KiB", size >> 10) } else { format!("{} MiB", size >> 20) };
+        let block = if block == 4 { String::new() } else { format!(" of {block}") };
+        let folded = if folding == Folding::Ascii { ", folded" } else { "" };
+        let until = if until == u64::MAX { String::new() } else { format!(", first {until} bytes") };
+        let when = if when == When::Led { ", where led to" } else { "" };
+        format!("blocks{block}(stride {stride}, {size}{folded}{until}{when}) × {count}")
     }
 }
 
@@ -68,9 +88,9 @@ pub(crate) struct Candidate {
 #[derive(Debug)]
 pub(crate) struct Blocks {
     shape: Shape,
-    table: Table,
+    table: Bloom,
     /// The same for windows that can stand in base64, if there are any.
-    encoded: Option<Table>,
+    encoded: Option<Bloom>,
     /// The windows, by how far the bytes reach that they are known by. Only lists that hold any are here.
     lists: Vec<(usize, Candidates)>,
     /// What the keys of all lists fall through.
@@ -113,7 +133,7 @@ impl Blocks {
         let table = |mut blocks: Vec<u32>| {
             blocks.sort_unstable();
             blocks.dedup();
-            Table::new(lens, &blocks)
+            Bloom::new(lens, &blocks)
         };
         let encoded = (!encoded.is_empty()).then(|| table(encoded));
         let sieve = Sieve::new(&keyed);
@@ -125,19 +145,18 @@ impl Blocks {
 
     /// What it is, in words.
     pub fn name(&self) -> String {
-        let Shape { stride, block, folding, until } = self.shape;
-        let size = self.table.size();
-        let size = if size < 1 << 20 { format!("{} KiB", size >> 10) } else { format!("{} MiB", size >> 20) };
-        let block = if block == 4 { String::new() } else { format!(" of {block}") };
-        let folded = if folding == Folding::Ascii { ", folded" } else { "" };
-        let until = if until == u64::MAX { String::new() } else { format!(", first {until} bytes") };
-        format!("blocks{block}(stride {stride}, {size}{folded}{until}) × {}", self.count)
+        self.shape.name(self.table.size(), self.count)
+    }
+
+    /// When it is to be searched.
+    pub fn when(&self) -> When {
+        self.shape.when
     }
 
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.table.size()
-            + self.encoded.as_ref().map_or(0, Table::size)
+            + self.encoded.as_ref().map_or(0, Bloom::size)
             + self.sieve.heap_bytes()
             + self.lists.iter().map(|(_, list)| list.heap_bytes()).sum::<usize>()
     }
@@ -195,7 +214,7 @@ impl Blocks {
     /// Takes so many looks into a table of the group.
     fn look(
         &self,
-        table: &Table,
+        table: &Bloom,
         view: &View<'_>,
         mut first: usize,
         mut looks: usize,
@@ -246,7 +265,7 @@ impl Blocks {
 }
 
 /// At most eight bytes as the last ones of a word, folded; once for each way to write them.
-fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64)) {
+pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64)) {
     let place = |at: usize| 64 - 8 * (cells.len() - at);
     let fold = folding.mask();
     let (mut word, mut free) = (0, 0);
@@ -266,7 +285,8 @@ fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64)) {
     }
 }
 
-lockgate_stored::stored!(struct Shape { stride, block, folding, until });
+lockgate_stored::stored!(struct Shape { stride, block, folding, until, when });
+lockgate_stored::stored!(enum When { 0 => Always, 1 => Led });
 lockgate_stored::stored!(enum Folding { 0 => None, 1 => Ascii });
 lockgate_stored::stored!(struct Blocks { shape, table, encoded, lists, sieve, count }, sound);
 

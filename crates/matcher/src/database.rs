@@ -1,14 +1,16 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Shape};
-use crate::fragment::{Check, Window};
+use crate::blocks::{Blocks, Folding, Shape, When};
+use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
 use crate::program::Program;
+use crate::rates::Rates;
 use crate::runs::Run;
 use crate::scanner::Scanner;
 use crate::segment::Link;
 use crate::set::{Anchor, PatternSet};
+use crate::short::Short;
 use std::collections::BTreeMap;
 
 /// Patterns, compiled: immutable, shared by all streams.
@@ -19,6 +21,7 @@ pub struct Database {
     /// What is looked at first of each segment, by itself so that it stays near.
     pub(crate) fronts: Vec<Front>,
     pub(crate) groups: Vec<Blocks>,
+    pub(crate) shorts: Vec<Short>,
     pub(crate) places: Places,
     pub(crate) runs: Vec<Run>,
     tail_bytes: usize,
@@ -35,6 +38,8 @@ pub(crate) struct Segment {
     pub link: Link,
     pub length_max: u32,
     pub anchor: Anchor,
+    /// Whether the one behind it is searched for only where this one leads to it.
+    pub leads: bool,
 }
 
 /// Where a segment starts when its window stands somewhere, and an early look at whether it does.
@@ -43,6 +48,8 @@ pub(crate) struct Front {
     pub prefix_min: u32,
     pub prefix_width: u32,
     pub check: Check,
+    /// How long the segment is, if it is what the check says and nothing else; else 0.
+    pub whole: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +69,7 @@ impl Database {
             segments: Vec::new(),
             fronts: Vec::new(),
             groups: Vec::new(),
+            shorts: Vec::new(),
             places: Places::default(),
             runs: Vec::new(),
             tail_bytes: 0,
@@ -70,14 +78,17 @@ impl Database {
         let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
         for (number, pattern) in patterns.into_iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
-                let anchor = if at == 0 { pattern.anchor } else { Anchor::Anywhere };
+                let (rank, anchor) = match at {
+                    0 => (Rank::First, pattern.anchor),
+                    _ => (Rank::Follower, Anchor::Anywhere),
+                };
                 let id = database.segments.len() as u32;
                 let window = if anchor.names_places() {
                     database.places.add(anchor, id);
                     // The byte before the start counts too: it may have to be an edge.
                     Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
-                    match plan.window(piece, pattern.case, anchor) {
+                    match plan.window(piece, pattern.case, anchor, rank) {
                         None => continue,
                         Some(Search::Run(window)) => {
                             database.runs.extend(Run::of(id, &window));
@@ -89,10 +100,12 @@ impl Database {
                         }
                     }
                 };
+                let is_whole = database.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
                 database.fronts.push(Front {
                     prefix_min: window.prefix_min,
                     prefix_width: window.prefix_width,
                     check: Check::new(&piece.head, &window),
+                    whole: if is_whole { piece.length_max as u8 } else { 0 },
                 });
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());
@@ -100,18 +113,35 @@ impl Database {
                 database.segments.push(Segment {
                     pattern: number as u32,
                     atoms: piece.atoms,
-                    rank: if at == 0 { Rank::First } else { Rank::Follower },
+                    rank,
                     link: piece.link,
                     length_max: piece.length_max,
                     anchor,
+                    leads: false,
                 });
             }
         }
         database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
-        database.groups = windows.iter().map(|(shape, windows)| Blocks::new(*shape, windows)).collect();
+        windows.iter().for_each(|(shape, windows)| database.add_group(*shape, windows));
         database
+    }
+
+    /// Windows that are searched in one pass.
+    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window)]) {
+        if shape.when == When::Led {
+            for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
+                self.segments[before as usize].leads = true;
+            }
+        }
+        if !Short::fits(shape) {
+            return self.groups.push(Blocks::new(shape, windows));
+        }
+        let check = |segment: u32| self.fronts[segment as usize].check;
+        let checked = windows.iter().map(|(segment, window)| (*segment, window.clone(), check(*segment)));
+        let rates = Rates::new(Folding::None).bytes();
+        self.shorts.push(Short::new(shape, &checked.collect::<Vec<_>>(), &rates));
     }
 
     /// The state of a stream that begins.
@@ -133,7 +163,8 @@ impl Database {
     pub fn strategies(&self) -> Vec<String> {
         let runs = (!self.runs.is_empty()).then(|| format!("runs × {}", self.runs.len()));
         let places = self.places.name();
-        places.into_iter().chain(runs).chain(self.groups.iter().map(Blocks::name)).collect()
+        let groups = self.shorts.iter().map(Short::name).chain(self.groups.iter().map(Blocks::name));
+        places.into_iter().chain(runs).chain(groups).collect()
     }
 
     /// Bytes on the heap.
@@ -142,6 +173,7 @@ impl Database {
             + self.segments.capacity() * size_of::<Segment>()
             + self.fronts.capacity() * size_of::<Front>()
             + self.places.heap_bytes()
+            + self.shorts.iter().map(Short::heap_bytes).sum::<usize>()
             + self.groups.iter().map(Blocks::heap_bytes).sum::<usize>()
     }
 }
@@ -150,10 +182,10 @@ impl Database {
 const TAIL_BYTES_MAX: usize = 4096;
 
 lockgate_stored::stored!(enum Rank { 0 => First, 1 => Follower });
-lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check });
-lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor });
+lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole });
+lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor, leads });
 lockgate_stored::stored!(
-    struct Database { program, segments, fronts, groups, places, runs, tail_bytes, patterns },
+    struct Database { program, segments, fronts, groups, shorts, places, runs, tail_bytes, patterns },
     sound
 );
 
@@ -172,6 +204,7 @@ impl Database {
             // Only another segment of the pattern follows one.
             && self.segments.last().is_none_or(|last| last.link == Link::Last)
             && self.groups.iter().all(|group| group.is_below(count))
+            && self.shorts.iter().all(|short| short.is_below(count))
             && self.places.is_below(count)
             && self.runs.iter().all(|run| run.is_below(count))
     }

@@ -166,6 +166,9 @@ pub(crate) fn length_max(fragments: &[Fragment]) -> usize {
     fragments.iter().map(usable).max().unwrap_or(0)
 }
 
+/// How many bytes a check looks at. It looks at all of a segment that has no more.
+pub(crate) const CHECK_BYTES: u32 = 8;
+
 /// Eight bytes of a segment that tell early that it doesn't match: the rarest, better outside of its window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Check {
@@ -196,10 +199,15 @@ impl Check {
         // The earliest of equals.
         let best = sums.fold((0, 0), |best, (at, sum)| if sum > best.1 { (at, sum) } else { best });
         let eight = head.get(best.0..best.0 + 8).unwrap_or_default();
+        Check { at: best.0 as u32, ..Check::of(eight) }
+    }
+
+    /// The check for these bytes, the first eight of them; what stands behind fewer may be anything.
+    pub fn of(cells: &[Cell]) -> Self {
         let word = |byte: fn(&Cell) -> u8| {
-            eight.iter().rev().fold(0, |word, cell| word << 8 | u64::from(byte(cell)))
+            cells.iter().take(8).rev().fold(0, |word, cell| word << 8 | u64::from(byte(cell)))
         };
-        Check { value: word(|cell| cell.value), mask: word(|cell| cell.mask), at: best.0 as u32 }
+        Check { value: word(|cell| cell.value), mask: word(|cell| cell.mask), at: 0 }
     }
 
     /// Whether these eight bytes, little end first, may be a match's.

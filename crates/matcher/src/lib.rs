@@ -35,6 +35,7 @@ mod runs;
 mod scanner;
 mod segment;
 mod set;
+mod short;
 mod view;
 mod wildcard;
 

@@ -1,6 +1,7 @@
 //! Which strategy each segment is searched by, chosen for all of them together. Rule: costs are weighed here only.
 
-use crate::blocks::{Folding, REACHES, Shape};
+use crate::blocks::{Folding, REACHES, Shape, When};
+use crate::database::Rank;
 use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
 use crate::runs::Run;
@@ -25,7 +26,7 @@ const REACH_OF_WAYS_MAX: usize = 2;
 const WAYS_FREE: u32 = 4096;
 
 /// Each run is a pass of its own: more of them go to the tables.
-const RUNS_MAX: usize = 3;
+const RUNS_MAX: usize = 8;
 
 /// The shapes of all groups.
 pub(crate) struct Plan {
@@ -81,13 +82,13 @@ impl Plan {
     }
 
     /// How a segment is searched, and for what.
-    pub fn window(&mut self, piece: &Piece, case: Case, anchor: Anchor) -> Option<Search> {
+    pub fn window(&mut self, piece: &Piece, case: Case, anchor: Anchor, rank: Rank) -> Option<Search> {
         let until = until(anchor);
         let group = self.groups.get(&until)?;
         let longest = fragment::length_max(&piece.fragments);
         let mut best: Option<Chosen> = None;
         for (block, stride, folding) in [group.long(case), group.short()].into_iter().flatten() {
-            let shape = Shape { stride: stride as u32, block: block as u32, folding, until };
+            let shape = shape((block, stride, folding), until, rank);
             let reach_max = match (case, folding) {
                 (Case::Insensitive, Folding::None) => REACH_OF_WAYS_MAX,
                 _ => REACHES[0],
@@ -110,7 +111,7 @@ impl Plan {
         if best.as_ref().is_some_and(Chosen::is_bad)
             && let Some((block, stride, folding)) = group.short()
         {
-            let shape = Shape { stride: stride as u32, block: block as u32, folding, until };
+            let shape = shape((block, stride, folding), until, rank);
             let other = self.choice.half_known(&piece.head, shape);
             best = other.filter(|other| best.as_ref().is_some_and(|best| other.cost < best.cost)).or(best);
         }
@@ -175,6 +176,12 @@ impl Group {
         };
         least.map(|least| (BLOCK, least - BLOCK + 1, folding))
     }
+}
+
+/// What is looked at in each place is searched for only where it may mean something.
+fn shape((block, stride, folding): (usize, usize, Folding), until: u64, rank: Rank) -> Shape {
+    let when = if stride == 1 && rank == Rank::Follower { When::Led } else { When::Always };
+    Shape { stride: stride as u32, block: block as u32, folding, until, when }
 }
 
 /// Up to where windows of a pattern with this anchor are searched for.

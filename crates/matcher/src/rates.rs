@@ -32,6 +32,11 @@ impl Rates {
         Rates { folding, pairs, behind }
     }
 
+    /// The share of each byte.
+    pub fn bytes(&self) -> [f32; 256] {
+        std::array::from_fn(|byte| self.of(&[byte as u8]))
+    }
+
     /// The share of places where these bytes stand.
     pub fn of(&self, bytes: &[u8]) -> f32 {
         let fold = usize::from(self.folding.mask() as u8);

@@ -1,6 +1,6 @@
 //! The state of one stream. Rule: small; what a call reports depends on the bytes so far, not on how they were cut.
 
-use crate::blocks::Candidate;
+use crate::blocks::{Candidate, When};
 use crate::database::{Database, Rank};
 use crate::links::Links;
 use crate::program::{Outcome, Span};
@@ -54,6 +54,7 @@ struct Found {
     muted: Option<Box<Muted>>,
     events: Vec<Event>,
     spans: Vec<Span>,
+    led: Option<Box<Led>>,
 }
 
 /// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once.
@@ -81,6 +82,32 @@ impl Muted {
     #[inline]
     fn has(&self, segment: u32) -> bool {
         self.bits >> (segment % 64) & 1 == 1 && self.segments.binary_search(&segment).is_ok()
+    }
+}
+
+/// Segments that are searched for only where another leads to them, and one has.
+#[derive(Default, Debug)]
+struct Led {
+    /// Up to where their windows may stand.
+    until: u64,
+    /// A bit for each of them, by its number: others may have it too.
+    bits: [u64; 4],
+}
+
+impl Led {
+    /// A segment leads to the one behind it; and if that leads on, it may do so at once.
+    fn add(&mut self, database: &Database, segment: u32) {
+        let leads =
+            |segment: &u32| database.segments.get(*segment as usize).is_some_and(|segment| segment.leads);
+        for leading in (segment..).take_while(leads) {
+            let next = leading + 1;
+            self.bits[next as usize / 64 % 4] |= 1 << (next % 64);
+        }
+    }
+
+    #[inline]
+    fn has(&self, segment: u32) -> bool {
+        self.bits[segment as usize / 64 % 4] >> (segment % 64) & 1 == 1
     }
 }
 
@@ -164,8 +191,9 @@ impl Scanner {
                 run.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
             }
         }
-        for group in &database.groups {
-            group.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
+        found.search(database, When::Always, &view);
+        if found.leads(database, low) {
+            found.search(database, When::Led, &view);
         }
         found.report(database, on_match);
         self.offset = view.end();
@@ -191,6 +219,32 @@ impl Found {
         });
     }
 
+    /// Searches for the windows of some groups, and verifies where they may stand.
+    fn search(&mut self, database: &Database, when: When, view: &View<'_>) {
+        let mut found = |candidate: Candidate| {
+            if when == When::Always || self.led.as_ref().is_some_and(|led| led.has(candidate.segment)) {
+                self.candidate(database, candidate, view);
+            }
+        };
+        for short in database.shorts.iter().filter(|short| short.when() == when) {
+            short.search(view, &mut found);
+        }
+        for group in database.groups.iter().filter(|group| group.when() == when) {
+            group.search(view, &mut found);
+        }
+    }
+
+    /// Whether a segment may begin in what follows `low` that is searched for only where another leads to it.
+    fn leads(&mut self, database: &Database, low: u64) -> bool {
+        let leads = |event: &&Event| database.segments[event.segment as usize].leads;
+        let mut is_led = self.led.as_ref().is_some_and(|led| led.until >= low);
+        for event in self.events.iter().filter(leads) {
+            is_led = true;
+            self.led.get_or_insert_default().add(database, event.segment);
+        }
+        is_led
+    }
+
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
         if is_muted(&self.muted, candidate.segment) {
@@ -198,18 +252,21 @@ impl Found {
         }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
-        let may_start = |start: u64| {
-            let eight = view.eight_in_chunk(start + u64::from(front.check.at));
-            eight.is_none_or(|eight| front.check.passes(eight))
-        };
+        let eight = |start: u64| view.eight_in_chunk(start + u64::from(front.check.at));
         if front.prefix_width == 0 {
-            if may_start(latest) {
-                self.verify(database, candidate.segment, latest, view);
+            match eight(latest) {
+                Some(eight) if !front.check.passes(eight) => {}
+                Some(_) if front.whole > 0 => {
+                    self.matched(database, candidate.segment, latest, u64::from(front.whole));
+                }
+                _ => {
+                    self.verify(database, candidate.segment, latest, view);
+                }
             }
             return;
         }
         for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
-            if may_start(start)
+            if eight(start).is_none_or(|eight| front.check.passes(eight))
                 && !self.taken.contains(&(candidate.segment, start))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
@@ -223,6 +280,14 @@ impl Found {
         let check = &database.fronts[segment as usize].check;
         if view.eight_in_chunk(start + u64::from(check.at)).is_none_or(|eight| check.passes(eight)) {
             self.verify(database, segment, start, view);
+        }
+    }
+
+    /// A segment of so many bytes stands there, as its check has seen.
+    fn matched(&mut self, database: &Database, segment: u32, start: u64, length: u64) {
+        if database.segments[segment as usize].anchor.admits(start) {
+            let end = start + length;
+            self.events.push(Event { known: end, segment, start, end });
         }
     }
 
@@ -270,6 +335,13 @@ impl Found {
                     let low = event.end.saturating_add(u64::from(min));
                     let high = max.map_or(u64::MAX, |max| event.end.saturating_add(u64::from(max)));
                     let longest = database.segments.get(follower as usize).map_or(0, |next| next.length_max);
+                    if segment.leads {
+                        // Its window may end so far behind where it begins.
+                        let until = high.saturating_add(database.tail_bytes() as u64);
+                        let led = self.led.get_or_insert_default();
+                        led.until = led.until.max(until);
+                        led.add(database, event.segment);
+                    }
                     let past = event.end.saturating_sub(u64::from(longest));
                     self.links.get_or_insert_default().allow(follower, (low, high), origin, past);
                     if max.is_none() {

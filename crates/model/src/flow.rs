@@ -125,6 +125,8 @@ pub struct Transaction {
     pub recipients: Vec<String>,
     /// What a file is called, for `lockgate scan`.
     pub name: Option<String>,
+    /// How many bytes its content has, where that is certain and not only said by whoever sends it.
+    pub length: Option<u64>,
 }
 
 #[cfg(test)]

@@ -97,6 +97,7 @@ mod tests {
             sender: Some("a@example.org".into()),
             recipients: vec!["b@example.org".into(), "c@example.org".into()],
             name: None,
+            length: None,
         }
     }
 

@@ -116,6 +116,7 @@ mod tests {
             sender: None,
             recipients: Vec::new(),
             name: None,
+            length: None,
         };
         let (mut scanner, mut found) = (connection.open(&about), Found::default());
         for (buffer, text) in [(Buffer::HttpHost, host), (Buffer::HttpUri, "/")] {

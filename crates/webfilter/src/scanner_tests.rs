@@ -91,6 +91,7 @@ fn about() -> Transaction {
         sender: None,
         recipients: Vec::new(),
         name: None,
+        length: None,
     }
 }
 

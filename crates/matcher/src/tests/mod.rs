@@ -160,7 +160,7 @@ fn a_stream_is_small() {
         set.add(&Wildcard::literal(&bytes), Case::Sensitive, Anchor::Anywhere).unwrap();
     }
     let database = set.compile().unwrap();
-    assert_eq!(database.strategies(), ["blocks(stride 7, 4 KiB) × 91"]);
+    assert_eq!(database.strategies(), ["blocks(stride 7, 1 KiB) × 91"]);
     assert!(database.tail_bytes() + size_of::<Scanner>() <= 512);
     let empty = PatternSet::new().compile().unwrap();
     assert_eq!((empty.strategies().len(), empty.tail_bytes()), (0, 0));
@@ -183,7 +183,7 @@ fn places_are_looked_at_and_nothing_else() {
         ("bb", Case::Sensitive, Anchor::BeforeEnd { distance: 15, shift: 63 }),
         ("aa", Case::Sensitive, Anchor::BeforeEnd { distance: 14, shift: 0 }),
     ]);
-    assert_eq!(database.strategies(), ["places × 10", "blocks of 1(stride 1, 1 KiB) × 1"]);
+    assert_eq!(database.strategies(), ["places × 10", "blocks of 1(stride 1, 1 KiB, where led to) × 1"]);
     let content = b"\xaa\xbb\xaa\xaa\xbb\x00\xaa\xaa\xbb\xa0\xaa\xbb\xcc\xcc";
     // The second of two is looked at with what has been kept of the stream.
     let expected = [

@@ -32,6 +32,7 @@ fn transaction() -> Transaction {
         sender: Some(String::new()),
         recipients: vec!["a@example.org".into(), "b@example.org".into()],
         name: None,
+        length: None,
     }
 }
 

@@ -107,6 +107,7 @@ impl<'s> Exchange<'s> {
             sender: None,
             recipients: Vec::new(),
             name: None,
+            length: None,
         };
         let settings = &session.client.gate.settings;
         let is_stream = is_stream(asked.content_type());

@@ -217,6 +217,7 @@ impl Session {
             sender: None,
             recipients: Vec::new(),
             name: None,
+            length: None,
         }
     }
 

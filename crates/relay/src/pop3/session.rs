@@ -267,6 +267,7 @@ impl Session {
             sender: None,
             recipients: Vec::new(),
             name: Some(format!("message {number}")),
+            length: None,
         };
         let settings = &self.client.gate.settings;
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);

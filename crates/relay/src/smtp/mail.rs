@@ -93,6 +93,7 @@ impl Session {
             sender: Some(envelope.sender.clone()),
             recipients: envelope.recipients.clone(),
             name: None,
+            length: None,
         };
         let prefix = if settings.trace_header.is_on() {
             let hostname = &self.shared.settings.load().hostname;
