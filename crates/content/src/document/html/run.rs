@@ -333,7 +333,7 @@ fn is_file(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::decoder::Decoder;
-    use crate::document::html::decoder;
+    use crate::document::html::{decoder, strings};
     use crate::samples::{ZipFile, ZipWriter, children, complains, noise, prose};
     use crate::trace::assert_cut_invariant;
 
@@ -351,10 +351,17 @@ mod tests {
     }
 
     fn files(page: &str) -> Vec<Vec<u8>> {
-        let open = || Box::new(decoder()) as Box<dyn Decoder>;
-        let said = assert_cut_invariant(&open, page.as_bytes());
-        assert!(!complains(&said), "{said:?}");
-        children(&said).into_iter().map(|child| child.1).collect()
+        let page_decoder = || Box::new(decoder()) as Box<dyn Decoder>;
+        let text_decoder = || Box::new(strings::decoder()) as Box<dyn Decoder>;
+        let [in_page, in_text] =
+            [&page_decoder as &dyn Fn() -> Box<dyn Decoder>, &text_decoder].map(|open| {
+                let said = assert_cut_invariant(open, page.as_bytes());
+                assert!(!complains(&said), "{said:?}");
+                children(&said).into_iter().map(|child| child.1).collect::<Vec<_>>()
+            });
+        let other = |file: &&Vec<u8>| **file != b"x";
+        assert!(in_page.iter().filter(other).eq(&in_text), "in text that is no page: {page}");
+        in_page
     }
 
     #[test]
