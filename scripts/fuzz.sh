@@ -61,6 +61,7 @@ sources() {
     matcher) echo crates/matcher/src ;;
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/group.rs $virus/yara/parser.rs $virus/perl/parser.rs ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout/pe.rs ;;
+    antivirus_stored) echo $virus/stored.rs crates/stored/src/lib.rs crates/stored/src/reader.rs crates/stored/src/types.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
     phrases) find $web/phrases -name "*.rs" ! -name tests.rs ;;
     weblists) find $web/ruleset $web/compiler.rs $web/filters.rs $web/moment.rs -name '*.rs' ;;

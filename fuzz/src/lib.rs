@@ -1,6 +1,7 @@
 //! What the fuzz targets share: how an input is cut. Rule: the same bytes mean the same, however they arrive.
 
 pub mod http;
+pub mod virus;
 
 use lockgate_content::trace::{Said, trace};
 use lockgate_content::{Coding, Decoder, Means, open, open_coding, open_form};

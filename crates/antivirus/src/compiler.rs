@@ -2,7 +2,7 @@
 
 use crate::container::{proof_of, unpack};
 use crate::database::{Condition, Database, FIRST_MACRO, Group, Logic, PLAIN, Signature, Use};
-use crate::group::{GroupBuilder, Prepared, needs_of, prepare};
+use crate::group::{GroupBuilder, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
 use crate::icons::{Groups, Icon};
 use crate::late::{Late, LateKind};
@@ -384,13 +384,14 @@ impl Compiler {
     /// The patterns of a body, not yet used by any signature: should another body of it fail, they mean nothing.
     fn add_body(&mut self, body: &Body<'_>, id: u8, target: u8) -> Result<Vec<(PatternId, Use)>, Fault> {
         let mut uses = Vec::new();
-        for Prepared { wildcard, key, condition, lead_bytes } in prepare(body, target)? {
-            let condition = condition.map_or(0, |condition| self.add_condition(condition));
+        for prepared in prepare(body, target)? {
+            let condition = prepared.condition.map_or(0, |condition| self.add_condition(condition));
             let Some(slot) = self.groups.get_mut(usize::from(target)) else { continue };
             let pattern = slot
                 .get_or_insert_default()
-                .pattern(&wildcard, key, target)
+                .pattern(&prepared, target)
                 .map_err(|reason| Fault::at(body.column + 1, reason))?;
+            let lead_bytes = prepared.lead_bytes;
             uses.push((pattern, Use { signature: 0, condition, subsignature: id, lead_bytes }));
         }
         Ok(uses)

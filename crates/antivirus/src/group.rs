@@ -17,7 +17,8 @@ pub(crate) struct GroupBuilder {
     patterns: PatternSet,
     /// Those that normalised text can have, once more, and which of all of them each is.
     in_text: (PatternSet, Vec<PatternId>),
-    known: HashMap<PatternKey, PatternId>,
+    known: HashMap<Box<[u8]>, PatternId>,
+    ways: HashMap<Way, u32>,
     pub uses: Vec<(PatternId, Use)>,
     told: Vec<Told>,
     pub needs: Needs,
@@ -25,9 +26,9 @@ pub(crate) struct GroupBuilder {
     pub needs_whole: bool,
 }
 
-#[derive(PartialEq, Eq, Hash)]
-pub(crate) struct PatternKey {
-    hex: String,
+/// How and where a pattern is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Way {
     case: Case,
     /// Where the matcher looks, unless it is told when the program's layout is known.
     anchor: Anchor,
@@ -49,29 +50,52 @@ const DISTANCE_MAX: u64 = 256;
 
 /// A pattern ready to be added.
 pub(crate) struct Prepared {
-    pub wildcard: Wildcard,
-    pub key: PatternKey,
+    wildcard: Wildcard,
+    hex: String,
+    way: Way,
     pub condition: Option<Condition>,
     pub lead_bytes: u8,
 }
 
 impl GroupBuilder {
-    pub fn pattern(&mut self, wildcard: &Wildcard, key: PatternKey, target: u8) -> Result<PatternId, String> {
+    pub fn pattern(&mut self, prepared: &Prepared, target: u8) -> Result<PatternId, String> {
+        let Prepared { wildcard, hex, way, .. } = prepared;
+        let key = self.key(hex, *way);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let anchor = match key.told {
+        let anchor = match way.told {
             Some(told) => Anchor::Told(self.number_of(told)),
-            None => key.anchor,
+            None => way.anchor,
         };
-        let pattern = self.patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
-        if reads_text(target) && wildcard.can_consist_of(key.case, &is_normalised) {
+        let pattern = self.patterns.add(wildcard, way.case, anchor).map_err(|error| error.to_string())?;
+        if reads_text(target) && wildcard.can_consist_of(way.case, &is_normalised) {
             let (patterns, originals) = &mut self.in_text;
-            patterns.add(wildcard, key.case, anchor).map_err(|error| error.to_string())?;
+            patterns.add(wildcard, way.case, anchor).map_err(|error| error.to_string())?;
             originals.push(pattern);
         }
         self.known.insert(key, pattern);
         Ok(pattern)
+    }
+
+    /// What a pattern is known by, in few bytes: there are many. Digits in pairs are the bytes that they mean, whatever
+    /// their case.
+    fn key(&mut self, hex: &str, way: Way) -> Box<[u8]> {
+        let next = self.ways.len() as u32;
+        let way = *self.ways.entry(way).or_insert(next);
+        let mut key = Vec::with_capacity(5 + hex.len());
+        key.extend(way.to_le_bytes());
+        let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+        let (pairs, odd) = hex.as_bytes().as_chunks::<2>();
+        key.push(b'=');
+        let bytes = pairs.iter().map_while(|[high, low]| Some(value(*high)? << 4 | value(*low)?));
+        key.extend(bytes);
+        if key.len() < 5 + pairs.len() || !odd.is_empty() {
+            key.truncate(4);
+            key.push(b'~');
+            key.extend(hex.as_bytes());
+        }
+        key.into()
     }
 
     /// The number by which the matcher is told of a place.
@@ -129,8 +153,8 @@ pub(crate) fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Faul
         let Variant { hex, lead_bytes, .. } = variant;
         let is_told = target == PROGRAM_TARGET && is_one_place(body.offset) && anchor == Anchor::Anywhere;
         let told = is_told.then_some(Told { offset: body.offset, lead_bytes });
-        let key = PatternKey { hex, case: body.modifiers.case, anchor, told };
-        prepared.push(Prepared { wildcard, key, condition, lead_bytes });
+        let way = Way { case: body.modifiers.case, anchor, told };
+        prepared.push(Prepared { wildcard, hex, way, condition, lead_bytes });
     }
     Ok(prepared)
 }

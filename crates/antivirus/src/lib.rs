@@ -50,4 +50,6 @@ pub use stored::BUILD;
 #[cfg(test)]
 mod late_tests;
 #[cfg(test)]
+mod stored_tests;
+#[cfg(test)]
 mod tests;

@@ -64,6 +64,8 @@ pub(crate) fn cut(wildcard: &Wildcard, case: Case, program: &mut Program) -> Vec
         cutter.node(node);
     }
     cutter.close(Link::Last);
+    // They wait by the hundred thousand until all are there.
+    cutter.pieces.shrink_to_fit();
     cutter.pieces
 }
 
@@ -86,7 +88,7 @@ impl<'a> Cutter<'a> {
             atoms_start: program.atom_count(),
             program,
             case,
-            pieces: Vec::new(),
+            pieces: Vec::with_capacity(1),
             cells: Vec::new(),
             fragments: Vec::new(),
             head: Vec::new(),
@@ -195,6 +197,9 @@ impl<'a> Cutter<'a> {
     fn close(&mut self, link: Link) {
         self.flush_cells();
         let end = self.program.atom_count();
+        self.fragments.iter_mut().for_each(|fragment| fragment.bytes.shrink_to_fit());
+        self.fragments.shrink_to_fit();
+        self.head.shrink_to_fit();
         self.pieces.push(Piece {
             atoms: (self.atoms_start, end),
             link,

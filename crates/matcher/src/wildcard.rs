@@ -100,7 +100,8 @@ impl Wildcard {
             });
         }
         let mut reader = Reader { text, at: 0 };
-        let mut nodes = Vec::new();
+        // Mostly two characters are a byte.
+        let mut nodes = Vec::with_capacity(text.len() / 2);
         while reader.at < text.len() {
             nodes.push(reader.node()?);
         }

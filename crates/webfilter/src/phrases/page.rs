@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// A larger chunk is read in pieces, so that the readings of one stay near and small.
 const PIECE_BYTES: usize = 16 << 10;
-/// How much more than what is read is written at once.
-const ROOM_BYTES: usize = 128;
+/// How much more than what is read there is at once: what is kept of the piece before, and what is written ahead.
+const ROOM_BYTES: usize = 2 * REACH + LOOK_BYTES_MIN + 128;
 /// Fewer bytes wait for more, since each look has a cost of its own.
 const LOOK_BYTES_MIN: usize = 1 << 10;
 
@@ -61,10 +61,12 @@ impl Page {
     pub fn push(&mut self, phrases: &Phrases, chunk: &[u8]) -> bool {
         let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
         self.left -= taken as u64;
+        // Once for all pieces.
+        let room = taken.min(PIECE_BYTES) + ROOM_BYTES;
+        self.forms.raw.reserve(room);
+        self.forms.text.bytes.reserve(room);
+        self.forms.text.copies.reserve(room);
         for piece in chunk[..taken].chunks(PIECE_BYTES) {
-            self.forms.raw.reserve(piece.len() + ROOM_BYTES);
-            self.forms.text.bytes.reserve(piece.len() + ROOM_BYTES);
-            self.forms.text.copies.reserve(piece.len());
             self.normaliser.push(piece, &mut self.forms);
             self.look(phrases, REACH);
         }

@@ -23,8 +23,14 @@ use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
 use prose::Prose;
+use std::cell::RefCell;
 use std::ops::Range;
-use windows::{BEFORE, CORE_BYTES, Edges, Entry, Filter, Kind, Windows};
+use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Windows};
+
+thread_local! {
+    /// Room for the places of a batch. Nothing is read in it that was not written for the same batch.
+    static ROOM: RefCell<Box<Batch>> = RefCell::new(Box::new(Batch::new()));
+}
 
 /// How far before and behind a window the rest of its pattern may reach.
 pub(super) const REACH: usize = PHRASE_BYTES_MAX * 3;
@@ -130,11 +136,12 @@ impl Search {
     /// Finds the patterns whose windows have their places in a reading.
     pub fn scan(&self, span: &mut Span<'_>, open: &mut Open) {
         let places = span.places();
-        let mut batch = Batch::new();
-        self.walk(&mut batch, span.text, places, open, &mut |kind, at, open| {
-            if let Some(word) = self.verify(kind, at, span) {
-                self.close(kind, word, open, &[&*span]);
-            }
+        ROOM.with_borrow_mut(|batch| {
+            self.walk(batch, span.text, places, open, &mut |kind, at, open| {
+                if let Some(word) = self.verify(kind, at, span) {
+                    self.close(kind, word, open, &[&*span]);
+                }
+            });
         });
         self.scan_for_tiny(span);
     }
@@ -267,8 +274,10 @@ fn near_edge(text: &[u8], from: usize) -> Near {
 
 /// A bit for each of so many places.
 fn first(count: usize) -> Bits {
-    let mut bits = [0; _];
-    set(&mut bits, 0..count, true);
+    let mut bits = [u64::MAX; _];
+    if count < BATCH {
+        set(&mut bits, count..BATCH, false);
+    }
     bits
 }
 
@@ -288,11 +297,17 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
     let [behind, before, core, three, two] = entries;
     let list = |entries: &[Entry]| entries.iter().map(|entry| entry.word).collect::<Vec<_>>();
     let (long, long_before) = (list(behind), list(before));
-    let mut cores: Vec<u64> = long_before.iter().map(|word| word >> (8 * BEFORE)).collect();
-    cores.extend(long.iter().copied().chain(list(core)));
+    let of_kind = |words: &[u64], kind: Kind, shift: usize| {
+        words.iter().map(|word| ((word >> shift) as u32, kind)).collect::<Vec<_>>()
+    };
+    let cores = [
+        of_kind(&long, Kind::Behind, 0),
+        of_kind(&long_before, Kind::Before, 8 * BEFORE),
+        of_kind(&list(core), Kind::Core, 0),
+    ];
     Sought {
         classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
-        cores: Filter::new(&cores, prose.common(4)),
+        cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
         behind: Filter::new(&long, &[]),
         before: Filter::new(&long_before, &[]),
         core: Edges::new(core),

@@ -557,6 +557,11 @@ fn signatures(corpus: &Corpus) {
             );
         }
     }
+    scanned(corpus);
+}
+
+/// What is scanned with all those signatures, and with a database of which bytes are others.
+fn scanned(corpus: &Corpus) {
     const PROGRAM: usize = 8;
     let program = program();
     let texts: &[&[u8]] = &[
@@ -573,6 +578,13 @@ fn signatures(corpus: &Corpus) {
         b"ab ab ab cd",
         b"<script>var ab=1;eval('x=\"world\"')/*c*/</script><a href='x y'>y&amp;&#65;<!-- q -->efgh",
     ];
+    for (index, text) in texts.iter().enumerate() {
+        // As it is stored, and with one byte that differs.
+        corpus.put("antivirus_stored", &format!("whole{index}"), &[&[0], *text].concat());
+        let place = (index as u16 * 700).to_le_bytes();
+        let changed = [&[1, place[0], place[1], 0, 0x40], *text].concat();
+        corpus.put("antivirus_stored", &format!("changed{index}"), &changed);
+    }
     for kind in 0..60_u8 {
         for (index, text) in texts.iter().enumerate() {
             if kind < 12 || index == PROGRAM || index % 4 == usize::from(kind) % 4 {

@@ -4,9 +4,9 @@
 //! is left of it is left of the text, too. Where what stands around it is a copy as well, it is looked up once for both, else by
 //! itself in the text. What of the text was not copied is gone through as any other.
 
-use super::copies::{Copied, Copies, Kept, copied, stretches};
+use super::copies::{Copied, Copies, Kept, stretches};
 use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, has};
-use super::{Open, Search, Span, first, set};
+use super::{Open, ROOM, Search, Span, first, set};
 use std::ops::Range;
 
 /// How many of a copied stretch's last places have no core behind them that is copied whole, and how many no short window.
@@ -16,20 +16,30 @@ const SHORT_OPEN: usize = 2;
 impl Search {
     /// Finds the patterns whose windows have their places in either reading.
     pub fn scan_both(&self, raw: &mut Span<'_>, text: &mut Span<'_>, copies: &Copies, open: &mut Open) {
+        ROOM.with_borrow_mut(|batch| self.scan_both_in(batch, raw, text, copies, open));
+    }
+
+    fn scan_both_in(
+        &self,
+        batch: &mut Batch,
+        raw: &mut Span<'_>,
+        text: &mut Span<'_>,
+        copies: &Copies,
+        open: &mut Open,
+    ) {
         let places = (raw.places(), text.places());
         let (alike, blocks) = copies.within(&places.0, &places.1);
-        let mut batch = Batch::new();
         for places in [places.0.start..alike.start, alike.end..places.0.end] {
-            self.walk(&mut batch, raw.text, places, open, &mut |kind, at, open| {
+            self.walk(batch, raw.text, places, open, &mut |kind, at, open| {
                 if let Some(word) = self.verify(kind, at, raw) {
                     self.close(kind, word, open, &[&*raw, &*text]);
                 }
             });
         }
         for from in (0..blocks.len()).step_by(BATCH / MASK) {
-            self.look_at_both(&mut batch, raw, text, alike.start + from * MASK, (blocks, from), open);
+            self.look_at_both(batch, raw, text, alike.start + from * MASK, (blocks, from), open);
         }
-        self.walk_but(&mut batch, raw, text, &stretches(blocks), open);
+        self.walk_but(batch, raw, text, &stretches(blocks), open);
         self.scan_for_tiny(raw);
         self.scan_for_tiny(text);
     }
@@ -44,22 +54,19 @@ impl Search {
         (blocks, from): (&[Kept], usize),
         open: &mut Open,
     ) {
-        let mut wanted = Masks::default();
-        let mut alike = [[0; BATCH / MASK]; 5];
-        let mut in_text = Elsewhere {
-            text: text.text,
-            blocks: blocks.get(from..).unwrap_or_default(),
-            before: [0; _],
-            behind: [0; _],
-            around: Masks::default(),
-        };
-        let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied();
-        know(before.unwrap_or_default(), &mut wanted, &mut alike, &mut in_text);
+        let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied().unwrap_or_default();
+        let blocks = blocks.get(from..).unwrap_or_default();
+        batch.copied.read(before, blocks);
+        let in_text = Elsewhere { text: text.text, blocks };
+        let all = first((blocks.len() * MASK).min(BATCH));
+        let wanted = Masks { cores: all, short: all };
         self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
+        let Copied { three, four, eight, before, .. } = &batch.copied;
+        let alike = [eight, before, four, three, three];
         for (kind, places) in batch.kept() {
             for at in places {
                 let mut word = self.verify(kind, place + usize::from(*at), raw);
-                if has(&alike[kind as usize], *at) {
+                if has(alike[kind as usize], *at) {
                     word = self.verify(kind, in_text.at(*at), text).or(word);
                 }
                 if let Some(word) = word {
@@ -110,23 +117,6 @@ impl Search {
             }
             from += count;
         }
-    }
-}
-
-/// Of a batch's blocks: which places there are; which have a window of each kind that is the same in the text; and which not.
-fn know(mut before: Kept, wanted: &mut Masks, alike: &mut [Bits; 5], in_text: &mut Elsewhere<'_>) {
-    for (at, kept) in in_text.blocks.iter().take(BATCH / MASK).enumerate() {
-        let next = in_text.blocks.get(at + 1).copied().unwrap_or_default();
-        let Copied { three, four, eight, before: four_before } = copied(&before, kept, &next);
-        before = *kept;
-        (wanted.cores[at], wanted.short[at]) = (u64::MAX, u64::MAX);
-        in_text.behind[at] = four & !eight;
-        in_text.before[at] = four & !four_before;
-        in_text.around.cores[at] = four & !(eight & four_before);
-        in_text.around.short[at] = three & !(four & four_before);
-        let [of_behind, of_before, of_core, of_three, of_two] = alike;
-        (of_behind[at], of_before[at], of_core[at]) = (eight, four & four_before, four);
-        (of_three[at], of_two[at]) = (three, three);
     }
 }
 

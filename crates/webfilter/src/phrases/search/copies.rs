@@ -5,6 +5,7 @@
 //! is copied. So four bytes in a row that are no spaces stand in both readings, or in none.
 
 use super::super::block::{BLOCK, low};
+use super::places::{BATCH, Bits, MASK, Masks, both, but};
 use std::ops::Range;
 
 /// For each 64 bytes of the raw reading from somewhere on, which were copied and to where.
@@ -114,34 +115,86 @@ pub(super) fn stretches(blocks: &[Kept]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// The places of a block, a bit for each, of which more than the byte is copied.
-#[derive(Clone, Copy, Debug, Default)]
+/// A bit for each place of a batch of which more than the byte is copied.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
+    /// What is copied of each block, and of the text before and behind it.
+    here: Bits,
+    earlier: Bits,
+    next: Bits,
     /// With the three bytes behind it.
-    pub four: u64,
+    pub four: Bits,
     /// With the two behind it.
-    pub three: u64,
+    pub three: Bits,
     /// With the seven behind it.
-    pub eight: u64,
-    /// The four bytes before it are.
-    pub before: u64,
+    pub eight: Bits,
+    /// With the three behind it, and the four bytes before it are.
+    pub before: Bits,
 }
 
-/// The places of a block, which follows `before` and is followed by `next`.
-#[inline(always)]
-pub(super) fn copied(before: &Kept, kept: &Kept, next: &Kept) -> Copied {
-    let all = |kept: &Kept, next: &Kept| {
-        let next = if kept.goes_on(next) { next.mask } else { 0 };
-        u128::from(kept.mask) | u128::from(next) << BLOCK
-    };
-    let here = all(kept, next);
-    let two = here & here >> 1;
-    let four = two & two >> 2;
-    let eight = four & four >> 4;
-    // Four before it: those that begin four earlier, of which some may be in the block before.
-    let earlier = if before.goes_on(kept) { before.mask } else { 0 };
-    let earlier = u128::from(earlier) | u128::from(kept.mask) << BLOCK;
-    let pairs = earlier & earlier >> 1;
-    let fours = (pairs & pairs >> 2) >> (BLOCK - 4);
-    Copied { four: four as u64, three: (two & here >> 2) as u64, eight: eight as u64, before: fours as u64 }
+impl Default for Copied {
+    fn default() -> Self {
+        let [here, earlier, next, four, three, eight, before] = [[0; _]; 7];
+        Self { here, earlier, next, four, three, eight, before }
+    }
+}
+
+impl Copied {
+    /// It is about the first blocks of these, which follow `before`.
+    pub fn read(&mut self, mut before: Kept, blocks: &[Kept]) {
+        (self.here, self.earlier, self.next) = ([0; _], [0; _], [0; _]);
+        for (at, kept) in blocks.iter().take(BATCH / MASK).enumerate() {
+            if before.goes_on(kept) {
+                self.earlier[at] = before.mask;
+                if let Some(last) = at.checked_sub(1) {
+                    self.next[last] = kept.mask;
+                }
+            }
+            self.here[at] = kept.mask;
+            before = *kept;
+        }
+        if let Some(kept) = blocks.get(BATCH / MASK).filter(|kept| before.goes_on(kept)) {
+            self.next[BATCH / MASK - 1] = kept.mask;
+        }
+    }
+
+    /// Makes of that what of each place is copied.
+    #[inline(always)]
+    pub fn know(&mut self) {
+        // Those that begin so many places on, and places of which so many are copied.
+        let on = |mask: u64, next: u64, places: u32| mask >> places | next << (u64::BITS - places);
+        for at in 0..BATCH / MASK {
+            let (earlier, here, next) = (self.earlier[at], self.here[at], self.next[at]);
+            let (two, next_two) = (here & on(here, next, 1), next & next >> 1);
+            let (four, next_four) = (two & on(two, next_two, 2), next_two & next_two >> 2);
+            let earlier_two = earlier & on(earlier, here, 1);
+            let earlier_four = earlier_two & on(earlier_two, two, 2);
+            self.three[at] = two & on(here, next, 2);
+            self.four[at] = four;
+            self.eight[at] = four & on(four, next_four, 4);
+            // Four before it: those that begin four earlier, of which some may be in the block before.
+            self.before[at] = four & on(earlier_four, four, 60);
+        }
+    }
+
+    /// Places that are copied, but not with what is behind them.
+    #[inline(always)]
+    pub fn behind(&self) -> Bits {
+        but(&self.four, &self.eight)
+    }
+
+    /// Places that are copied, but not with what is before them.
+    #[inline(always)]
+    pub fn before(&self) -> Bits {
+        but(&self.four, &self.before)
+    }
+
+    /// Those that are copied without what is around them: what has a core, and what is short.
+    #[inline(always)]
+    pub fn around(&self) -> Masks {
+        Masks {
+            cores: but(&self.four, &both(&self.eight, &self.before)),
+            short: but(&self.three, &both(&self.four, &self.before)),
+        }
+    }
 }

@@ -4,10 +4,13 @@
 //! A bit mask tells for 64 places at once which of them a kind may begin at. These places are read off the mask, and filters
 //! keep of them what is gone through later. Unsafe code stands here only.
 
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
 use super::super::block::Speed;
 use super::classes::Classes;
-use super::copies::Kept;
-use super::windows::{BEFORE, BEHIND, CORE_BYTES, CORES, Edges, Filter, Kind, LONG, SHORT, SHORTER, word};
+use super::copies::{Copied, Kept};
+use super::windows::{BEFORE, BEHIND, CORE_BYTES, Cores, Edges, Filter, Kind, LONG, SHORT, SHORTER, word};
 
 /// How many places are looked at before what was kept is gone through.
 pub(super) const BATCH: usize = 16 * MASK;
@@ -20,6 +23,8 @@ const TAKEN: usize = 8;
 pub(super) type Near = [u8; BEFORE + BATCH + 2 * MASK];
 /// Places of a batch, and room behind the last.
 type Places = [u16; BATCH + MASK];
+/// What stands at places.
+type Fours = [u32; BATCH + MASK];
 /// As many masks as a batch has.
 pub(super) type Bits = [u64; BATCH / MASK];
 
@@ -37,8 +42,8 @@ pub(super) struct Masks {
 pub(super) struct Sought {
     /// Of shortest windows, if there are any.
     pub classes: Option<Classes>,
-    /// What all cores have.
-    pub cores: Filter<CORE_BYTES, CORES>,
+    /// The kinds of windows that all cores have.
+    pub cores: Cores,
     pub behind: Filter<{ 2 * CORE_BYTES }, LONG>,
     pub before: Filter<{ 2 * CORE_BYTES }, LONG>,
     /// What stands around shorter windows.
@@ -63,11 +68,6 @@ pub(super) struct Elsewhere<'a> {
     pub text: &'a [u8],
     /// Where the places stand there.
     pub blocks: &'a [Kept],
-    /// Those before which other bytes stand, and those behind which.
-    pub before: Bits,
-    pub behind: Bits,
-    /// Those around which other bytes stand: what has a core, and what is short.
-    pub around: Masks,
 }
 
 impl Elsewhere<'_> {
@@ -101,17 +101,18 @@ fn words_at_edge(text: &[u8], at: usize) -> (u64, u64) {
 /// The places that were kept of a batch; room that is used again.
 pub(super) struct Batch {
     masks: Masks,
-    /// Those that are marked, and those that have a core.
+    /// Those that are marked, and the four bytes that stand there, where a core may.
     places: Places,
-    cores: Places,
+    cores: Fours,
     /// By kind.
     kept: [Places; 5],
     counts: [usize; 5],
-    /// Those that have a core and are looked at elsewhere; and what was kept of them, if it is a window with a core and what is
-    /// behind it, or before.
-    others: Places,
+    /// What was kept of those that have a core and are looked at elsewhere, if it is a window with a core and what is behind it,
+    /// or before.
     kept_elsewhere: [Places; 2],
     counts_elsewhere: [usize; 2],
+    /// What of the places stands elsewhere.
+    pub copied: Copied,
 }
 
 impl Batch {
@@ -122,9 +123,9 @@ impl Batch {
             cores: [0; _],
             kept: [[0; _]; 5],
             counts: [0; 5],
-            others: [0; _],
             kept_elsewhere: [[0; _]; 2],
             counts_elsewhere: [0; 2],
+            copied: Copied::default(),
         }
     }
 
@@ -151,6 +152,7 @@ impl Batch {
         match speed {
             Speed::Portable => {
                 mark(near, sought.classes.as_ref(), &mut self.masks);
+                self.part(sought, near, wanted);
                 self.keep(sought, open, near, wanted, other, take);
             }
             #[cfg(target_arch = "x86_64")]
@@ -179,12 +181,13 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
+        self.part(sought, near, wanted);
         self.keep(sought, open, near, wanted, other, take);
     }
 
-    /// The same, with places taken 64 at once.
+    /// The same, with places taken 64 at once, and cores looked up sixteen at once.
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     fn keep_by_vectors(
         &mut self,
         sought: &Sought,
@@ -193,10 +196,31 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
+        let marked =
+            x86_64::take_cores(near, &self.masks.cores, &wanted.cores, &mut self.places, &mut self.cores);
+        let [behind, before, core, ..] = &mut self.kept;
+        let parted = x86_64::part(&sought.cores, &self.cores, &self.places, marked, [behind, before, core]);
+        self.counts[..parted.len()].copy_from_slice(&parted);
         let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
         self.keep(sought, open, near, wanted, other, take);
     }
 
+    /// Parts the places that have a core by the kinds that it has.
+    #[inline(always)]
+    fn part(&mut self, sought: &Sought, near: &Near, wanted: &Masks) {
+        let marked = take_all(&self.masks.cores, &wanted.cores, &mut self.places, &take);
+        let [behind, before, core, ..] = &mut self.kept;
+        let mut counts = [0; 3];
+        for place in &self.places[..marked] {
+            let kinds = sought.cores.kinds(word_at(near, *place) as u32);
+            add(behind, &mut counts[0], *place, kinds & 1 << Kind::Behind as u32 != 0);
+            add(before, &mut counts[1], *place, kinds & 1 << Kind::Before as u32 != 0);
+            add(core, &mut counts[2], *place, kinds & 1 << Kind::Core as u32 != 0);
+        }
+        self.counts[..counts.len()].copy_from_slice(&counts);
+    }
+
+    /// Keeps of the places with a core, which are parted, and of those of short windows where one may stand.
     #[inline(always)]
     fn keep(
         &mut self,
@@ -208,46 +232,46 @@ impl Batch {
         take: impl Fn(u64, u16, &mut Places, usize) -> usize,
     ) {
         let [behind, before, core, three, two] = &mut self.kept;
-        let [behind_there, before_there] = &mut self.kept_elsewhere;
-        let marked = take_all(&self.masks.cores, &wanted.cores, &mut self.places, &take);
-        let mut count = 0;
-        for place in &self.places[..marked] {
-            add(&mut self.cores, &mut count, *place, sought.cores.holds(word_at(near, *place)));
-        }
-        let (mut counts, mut there) = ([0; 5], [0; 2]);
-        for place in &self.cores[..count] {
-            let word = word_at(near, *place);
-            add(behind, &mut counts[0], *place, sought.behind.holds(word));
-            add(before, &mut counts[1], *place, sought.before.holds(word_before(near, *place)));
-            add(core, &mut counts[2], *place, open.core.holds(word));
-        }
+        let mut there = [0; 2];
+        let mut around = Masks::default();
         if let Some(other) = other {
-            let mut others = 0;
-            for place in &self.cores[..count] {
-                add(&mut self.others, &mut others, *place, has(&other.around.cores, *place));
+            self.copied.know();
+            around = self.copied.around();
+            let [behind_there, before_there] = &mut self.kept_elsewhere;
+            let (of_behind, of_before) = (self.copied.behind(), self.copied.before());
+            let marked = both(&self.masks.cores, &wanted.cores);
+            let count = take_all(&marked, &around.cores, &mut self.places, &take);
+            for place in &self.places[..count] {
+                let kinds = sought.cores.kinds(word_at(near, *place) as u32);
+                let has_kind = |kind: Kind| kinds >> kind as u32 & 1 == 1;
+                add(behind_there, &mut there[0], *place, has_kind(Kind::Behind) & has(&of_behind, *place));
+                add(before_there, &mut there[1], *place, has_kind(Kind::Before) & has(&of_before, *place));
             }
-            for place in &self.others[..others] {
-                let (here, around) = words(other.text, other.at(*place));
-                let is_behind = has(&other.behind, *place) & sought.behind.holds(here);
-                add(behind_there, &mut there[0], *place, is_behind);
-                let is_before = has(&other.before, *place) & sought.before.holds(around);
-                add(before_there, &mut there[1], *place, is_before);
-            }
+            there[0] = those(behind_there, there[0], |place| {
+                sought.behind.holds(words(other.text, other.at(place)).0)
+            });
+            there[1] = those(before_there, there[1], |place| {
+                sought.before.holds(words(other.text, other.at(place)).1)
+            });
         }
+        let [behind_count, before_count, core_count, three_count, two_count] = &mut self.counts;
+        *behind_count = those(behind, *behind_count, |place| sought.behind.holds(word_at(near, place)));
+        *before_count = those(before, *before_count, |place| sought.before.holds(word_before(near, place)));
+        *core_count = those(core, *core_count, |place| open.core.holds(word_at(near, place)));
+        let mut short = [0; 2];
         if sought.classes.is_some() {
             let marked = take_all(&self.masks.short, &wanted.short, &mut self.places, &take);
             for place in &self.places[..marked] {
                 let word = word_at(near, *place);
-                add(three, &mut counts[3], *place, open.three.holds(word));
-                add(two, &mut counts[4], *place, open.two.holds(word));
+                add(three, &mut short[0], *place, open.three.holds(word));
+                add(two, &mut short[1], *place, open.two.holds(word));
             }
         }
-        let around = other.map_or(Masks::default(), |other| other.around);
-        let [_, _, core_count, three_count, two_count] = &mut counts;
+        [*three_count, *two_count] = short;
         keep_between(near, core, core_count, &around.cores, &sought.core);
         keep_between(near, three, three_count, &around.short, &sought.three);
         keep_between(near, two, two_count, &around.short, &sought.two);
-        (self.counts, self.counts_elsewhere) = (counts, there);
+        self.counts_elsewhere = there;
     }
 }
 
@@ -270,14 +294,33 @@ fn keep_between<const BYTES: usize, const SLOTS: usize>(
     elsewhere: &Bits,
     edges: &Edges<BYTES, SLOTS>,
 ) {
-    let mut kept = 0;
-    for at in 0..*count {
-        let place = places[at % BATCH];
+    *count = those(places, *count, |place| {
         let before = near[usize::from(place) % BATCH + BEFORE - 1];
-        let is_one = edges.holds(before, word_at(near, place)) | has(elsewhere, place);
-        add(places, &mut kept, place, is_one);
+        edges.holds(before, word_at(near, place)) | has(elsewhere, place)
+    });
+}
+
+/// Keeps those of so many places of which something holds; how many.
+#[inline(always)]
+fn those(places: &mut Places, count: usize, holds: impl Fn(u16) -> bool) -> usize {
+    let mut kept = 0;
+    for at in 0..count {
+        let place = places[at % BATCH];
+        add(places, &mut kept, place, holds(place));
     }
-    *count = kept;
+    kept
+}
+
+/// The bits of both.
+#[inline(always)]
+pub(super) fn both(one: &Bits, other: &Bits) -> Bits {
+    std::array::from_fn(|at| one[at] & other[at])
+}
+
+/// The bits of one but for those of another.
+#[inline(always)]
+pub(super) fn but(one: &Bits, other: &Bits) -> Bits {
+    std::array::from_fn(|at| one[at] & !other[at])
 }
 
 /// Whether a place has a bit.
@@ -391,136 +434,6 @@ fn spaces(bytes: &[u8; MASK]) -> u64 {
         let zero = !((other & LOW).wrapping_add(LOW) | other | LOW);
         mask | ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift
     })
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86_64 {
-    use super::*;
-    use std::arch::x86_64::*;
-
-    /// The portable code, made of other instructions.
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
-        mark(near, classes, masks);
-    }
-
-    /// The same, 64 places at once.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
-    pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
-        let space = _mm512_set1_epi8(b' ' as i8);
-        let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
-        for at in 0..BATCH / MASK {
-            let here = next;
-            next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
-            masks.cores[at] = first_of_four(here, next);
-        }
-        match classes {
-            Some(classes) => mark_short(near, classes, &mut masks.short),
-            None => masks.short = [0; _],
-        }
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn mark_short(near: &Near, classes: &Classes, short: &mut Bits) {
-        let [[one, two, three], [other_one, other_two, other_three]] = &classes.sets;
-        let set = [table(one), table(two), table(three)];
-        let other_set = [table(other_one), table(other_two), table(other_three)];
-        for (at, mask) in short.iter_mut().enumerate() {
-            let at = at * MASK;
-            let bytes = [load(near, at), load(near, at + 1), load(near, at + 2)];
-            let [first, second, third] = bytes;
-            let high = _mm512_or_si512(_mm512_or_si512(first, second), third);
-            *mask = if _mm512_movepi8_mask(high) == 0 {
-                shared_of_ascii(&set, bytes) | shared_of_ascii(&other_set, bytes)
-            } else {
-                shared(&set, bytes) | shared(&other_set, bytes)
-            };
-        }
-    }
-
-    /// Where three bytes have a group in common.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn shared([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
-        let both = _mm512_and_si512(groups(one, first), groups(two, second));
-        _mm512_test_epi8_mask(both, groups(three, third))
-    }
-
-    /// The same where all are ASCII.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn shared_of_ascii([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
-        let both = _mm512_and_si512(groups_of_ascii(one, first), groups_of_ascii(two, second));
-        _mm512_test_epi8_mask(both, groups_of_ascii(three, third))
-    }
-
-    /// The places of a mask's bits, all at once.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub fn take(mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
-        const EACH: [u8; MASK] = {
-            let mut each = [0; MASK];
-            let mut at = 0;
-            while at < MASK {
-                each[at] = at as u8;
-                at += 1;
-            }
-            each
-        };
-        if let Some(room) = places.get_mut(count..).and_then(|places| places.first_chunk_mut::<MASK>()) {
-            // SAFETY: `EACH` has the 64 bytes that are read.
-            let each = unsafe { _mm512_loadu_si512(EACH.as_ptr().cast()) };
-            let packed = _mm512_maskz_compress_epi8(mask, each);
-            let base = _mm512_set1_epi16(base as i16);
-            let wide = |half| _mm512_add_epi16(_mm512_cvtepu8_epi16(half), base);
-            let low = wide(_mm512_castsi512_si256(packed));
-            // SAFETY: there is room for 64 places of two bytes.
-            unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
-            if mask.count_ones() as usize > MASK / 2 {
-                let high = wide(_mm512_extracti64x4_epi64::<1>(packed));
-                // SAFETY: the same.
-                unsafe { _mm512_storeu_si512(room.as_mut_ptr().add(MASK / 2).cast(), high) };
-            }
-        }
-        count + mask.count_ones() as usize
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn load(near: &Near, at: usize) -> __m512i {
-        let bytes = block(near, at);
-        // SAFETY: `bytes` has the 64 bytes that are read.
-        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
-    }
-
-    /// A table for all bytes, in four registers.
-    type Table = [__m512i; 4];
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn table(table: &[u8; 256]) -> Table {
-        let quarter = |at: usize| {
-            // SAFETY: the table has 256 bytes, of which the 64 from each quarter on are read.
-            unsafe { _mm512_loadu_si512(table.as_ptr().add(at * MASK).cast()) }
-        };
-        [quarter(0), quarter(1), quarter(2), quarter(3)]
-    }
-
-    /// What a table has for each byte.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn groups(table: &Table, bytes: __m512i) -> __m512i {
-        let [_, _, high, highest] = *table;
-        let other = _mm512_permutex2var_epi8(high, bytes, highest);
-        _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), groups_of_ascii(table, bytes), other)
-    }
-
-    /// The same where all are ASCII.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn groups_of_ascii([low, lower, ..]: &Table, bytes: __m512i) -> __m512i {
-        _mm512_permutex2var_epi8(*low, bytes, *lower)
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Windows, by which phrases are looked for: [`Kind`], [`Windows`], [`Filter`]. Rule: a filter fits the nearest cache and
 //! answers without a branch; what it lets through is looked up here.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Bytes of a core.
 pub(super) const CORE_BYTES: usize = 4;
 /// How far a window reaches at most before the place by which it is found, and behind it.
 pub(super) const BEFORE: usize = 4;
 pub(super) const BEHIND: usize = 8;
-/// Words of 64 bits that the filter of all cores has, those of long windows, and those of short ones.
-pub(super) const CORES: usize = 1 << 10;
+/// Words of 64 bits that the filter of long windows has, and those of short ones.
 pub(super) const LONG: usize = 1 << 11;
 pub(super) const SHORT: usize = 1 << 9;
 pub(super) const SHORTER: usize = 1 << 6;
@@ -140,6 +139,63 @@ impl<const BYTES: usize, const WORDS: usize> Filter<BYTES, WORDS> {
     }
 }
 
+/// For each hash of a core, the kinds of windows that have it: a bit for each, of four bits, of which eight are a slot.
+#[derive(Clone, Debug)]
+pub(super) struct Cores {
+    pub slots: Box<[u32; CORE_SLOTS]>,
+    pub mix: u32,
+}
+
+/// How many slots there are for cores: what fills half of a nearest cache.
+pub(super) const CORE_SLOTS: usize = 1 << 12;
+/// How far a hash is shifted for the number of a slot, and for four times that of the core's place in it.
+pub(super) const TO_SLOT: u32 = u32::BITS - CORE_SLOTS.ilog2();
+pub(super) const TO_SHIFT: u32 = TO_SLOT - 5;
+/// Which bits say where in a slot a core has its place.
+pub(super) const SHIFTS: u32 = 0b11100;
+
+impl Cores {
+    /// What these cores have, each with its kind. Of those to avoid, which each are met so often, hardly any has a kind by
+    /// chance.
+    pub fn new(cores: &[(u32, Kind)], avoid: &[(u64, f64)]) -> Self {
+        let mut known: HashMap<u32, u32> = HashMap::new();
+        cores.iter().for_each(|(core, kind)| *known.entry(*core).or_default() |= 1 << *kind as u32);
+        let attempt = |number: u64| {
+            let mix = (MIX.wrapping_mul(2 * number + 1) >> 32) as u32 | 1;
+            let mut made = Self { slots: Box::new([0; CORE_SLOTS]), mix };
+            for (core, kinds) in &known {
+                let (slot, shift) = made.place(*core);
+                made.slots[slot] |= kinds << shift;
+            }
+            let by_chance = |core: &u32| made.kinds(*core) & !known.get(core).unwrap_or(&0);
+            let chance =
+                |(word, rate): &(u64, f64)| f64::from(by_chance(&(*word as u32)).count_ones()) * rate;
+            (avoid.iter().map(chance).sum::<f64>(), made)
+        };
+        let (mut least, mut best) = attempt(0);
+        for number in 1..ATTEMPTS {
+            let (chance, made) = attempt(number);
+            if chance < least {
+                (least, best) = (chance, made);
+            }
+        }
+        best
+    }
+
+    #[inline(always)]
+    fn place(&self, core: u32) -> (usize, u32) {
+        let hash = core.wrapping_mul(self.mix);
+        ((hash >> TO_SLOT) as usize, hash >> TO_SHIFT & SHIFTS)
+    }
+
+    /// The kinds of which a window with this core may be: a bit for each.
+    #[inline(always)]
+    pub fn kinds(&self, core: u32) -> u32 {
+        let (slot, shift) = self.place(core);
+        self.slots[slot] >> shift & 0b111
+    }
+}
+
 /// For each hash of a short window, what stands before and behind it: two times sixteen classes of bytes.
 #[derive(Debug)]
 pub(super) struct Edges<const BYTES: usize, const SLOTS: usize> {
@@ -266,9 +322,9 @@ mod tests {
     fn a_filter_holds_what_it_is_made_of_and_avoids_what_is_common() {
         let words: Vec<u64> = (0..2000).map(|at: u64| at.wrapping_mul(MIX) >> 20).collect();
         let common: Vec<(u64, f64)> = (0..40).map(|at: u64| (at.wrapping_mul(MIX) >> 21, 1.0)).collect();
-        let filter: Filter<4, CORES> = Filter::new(&words, &common);
+        let filter: Filter<4, 1024> = Filter::new(&words, &common);
         assert!(words.iter().all(|word| filter.holds(*word)));
-        let by_chance = |filter: &Filter<4, CORES>| {
+        let by_chance = |filter: &Filter<4, 1024>| {
             let first = |word: u64| word & mask(4);
             let is_one = |word: u64| words.iter().any(|other| first(*other) == first(word));
             common.iter().filter(|(word, _)| filter.holds(*word) && !is_one(*word)).count()
@@ -278,6 +334,20 @@ mod tests {
         let bit = filter.bit(words[0]);
         filter.set(bit, false);
         assert!(!filter.holds(words[0]));
+    }
+
+    #[test]
+    fn cores_have_their_kinds_and_common_ones_hardly_any() {
+        let mix = MIX as u32;
+        let kind = |at: u32| Kind::ALL[at as usize % 3];
+        let cores: Vec<_> = (0..4000).map(|at: u32| (at.wrapping_mul(mix) >> 3, kind(at))).collect();
+        let common: Vec<_> =
+            (0..200).map(|at: u32| (u64::from(at.wrapping_mul(mix) >> 2 | 1 << 31), 1.0)).collect();
+        let made = Cores::new(&cores, &common);
+        assert!(cores.iter().all(|(core, kind)| made.kinds(*core) >> *kind as u32 & 1 == 1));
+        let chance =
+            |made: &Cores| common.iter().map(|(word, _)| made.kinds(*word as u32).count_ones()).sum::<u32>();
+        assert!(chance(&made) < chance(&Cores::new(&cores, &[])).max(1));
     }
 
     #[test]

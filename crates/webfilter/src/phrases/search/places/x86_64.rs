@@ -1,0 +1,209 @@
+//! The same places, found by vector instructions: 64 bytes, or sixteen cores, at once. Rule: what comes of them is what comes of
+//! the portable code.
+
+use super::super::windows::{SHIFTS, TO_SHIFT, TO_SLOT};
+use super::*;
+use std::arch::x86_64::*;
+
+/// The portable code, made of other instructions.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+    mark(near, classes, masks);
+}
+
+/// The same, 64 places at once.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
+pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+    let space = _mm512_set1_epi8(b' ' as i8);
+    let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
+    for at in 0..BATCH / MASK {
+        let here = next;
+        next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
+        masks.cores[at] = first_of_four(here, next);
+    }
+    match classes {
+        Some(classes) => mark_short(near, classes, &mut masks.short),
+        None => masks.short = [0; _],
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn mark_short(near: &Near, classes: &Classes, short: &mut Bits) {
+    let [[one, two, three], [other_one, other_two, other_three]] = &classes.sets;
+    let set = [table(one), table(two), table(three)];
+    let other_set = [table(other_one), table(other_two), table(other_three)];
+    for (at, mask) in short.iter_mut().enumerate() {
+        let at = at * MASK;
+        let bytes = [load(near, at), load(near, at + 1), load(near, at + 2)];
+        let [first, second, third] = bytes;
+        let high = _mm512_or_si512(_mm512_or_si512(first, second), third);
+        *mask = if _mm512_movepi8_mask(high) == 0 {
+            shared_of_ascii(&set, bytes) | shared_of_ascii(&other_set, bytes)
+        } else {
+            shared(&set, bytes) | shared(&other_set, bytes)
+        };
+    }
+}
+
+/// Where three bytes have a group in common.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn shared([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
+    let both = _mm512_and_si512(groups(one, first), groups(two, second));
+    _mm512_test_epi8_mask(both, groups(three, third))
+}
+
+/// The same where all are ASCII.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn shared_of_ascii([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
+    let both = _mm512_and_si512(groups_of_ascii(one, first), groups_of_ascii(two, second));
+    _mm512_test_epi8_mask(both, groups_of_ascii(three, third))
+}
+
+/// The places of all masks, as far as they are wanted, and the four bytes at each; how many.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+pub fn take_cores(near: &Near, masks: &Bits, wanted: &Bits, places: &mut Places, fours: &mut Fours) -> usize {
+    /// Where the bytes of sixteen fours stand.
+    const FOURS: [u8; MASK] = {
+        let mut bytes = [0; MASK];
+        let mut at = 0;
+        while at < MASK {
+            bytes[at] = (at / 4 + at % 4) as u8;
+            at += 1;
+        }
+        bytes
+    };
+    // SAFETY: `FOURS` has the 64 bytes that are read.
+    let each = unsafe { _mm512_loadu_si512(FOURS.as_ptr().cast()) };
+    let mut count = 0;
+    for ((mask, wanted), base) in masks.iter().zip(wanted).zip((0..).step_by(MASK)) {
+        let mask = mask & wanted;
+        let before = count;
+        take(mask, base as u16, places, count);
+        for quarter in (0..MASK).step_by(LANES) {
+            let bits = (mask >> quarter) as u16;
+            let packed =
+                _mm512_maskz_compress_epi32(bits, _mm512_permutexvar_epi8(each, load(near, base + quarter)));
+            if let Some(room) = fours.get_mut(count..).and_then(|fours| fours.first_chunk_mut::<LANES>()) {
+                // SAFETY: there is room for sixteen of four bytes.
+                unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), packed) };
+            }
+            count += bits.count_ones() as usize;
+        }
+        debug_assert_eq!(count, before + mask.count_ones() as usize);
+    }
+    count
+}
+
+/// How many cores are looked up at once.
+const LANES: usize = 16;
+
+/// Parts places by the kinds that their cores have; how many have each.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+pub fn part(
+    cores: &Cores,
+    fours: &Fours,
+    places: &Places,
+    marked: usize,
+    mut parted: [&mut Places; 3],
+) -> [usize; 3] {
+    let mix = _mm512_set1_epi32(cores.mix as i32);
+    let shifts = _mm512_set1_epi32(SHIFTS as i32);
+    let kinds = [1, 2, 4].map(|kind| _mm512_set1_epi32(kind));
+    let mut counts = [0; 3];
+    let (fours, places) = (fours.as_chunks::<LANES>().0, places.as_chunks::<LANES>().0);
+    for ((fours, places), from) in fours.iter().zip(places).zip((0..marked).step_by(LANES)) {
+        let there = u16::MAX >> (LANES - (marked - from).min(LANES));
+        // SAFETY: each has sixteen of what is read. A hash has so few bits left that it is one of the slots.
+        let (slots, hash, places) = unsafe {
+            let hash = _mm512_mullo_epi32(_mm512_loadu_si512(fours.as_ptr().cast()), mix);
+            let slots =
+                _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<TO_SLOT>(hash), cores.slots.as_ptr().cast());
+            (slots, hash, _mm256_loadu_si256(places.as_ptr().cast()))
+        };
+        let shift = _mm512_and_si512(_mm512_srli_epi32::<TO_SHIFT>(hash), shifts);
+        let has = _mm512_srlv_epi32(slots, shift);
+        for ((parted, count), kind) in parted.iter_mut().zip(&mut counts).zip(kinds) {
+            let is_one = _mm512_mask_test_epi32_mask(there, has, kind);
+            if let Some(room) = parted.get_mut(*count..).and_then(|places| places.first_chunk_mut::<LANES>())
+            {
+                let packed = _mm256_maskz_compress_epi16(is_one, places);
+                // SAFETY: there is room for sixteen places.
+                unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), packed) };
+            }
+            *count += is_one.count_ones() as usize;
+        }
+    }
+    counts
+}
+
+/// The places of a mask's bits, all at once.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+pub fn take(mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
+    const EACH: [u8; MASK] = {
+        let mut each = [0; MASK];
+        let mut at = 0;
+        while at < MASK {
+            each[at] = at as u8;
+            at += 1;
+        }
+        each
+    };
+    if let Some(room) = places.get_mut(count..).and_then(|places| places.first_chunk_mut::<MASK>()) {
+        // SAFETY: `EACH` has the 64 bytes that are read.
+        let each = unsafe { _mm512_loadu_si512(EACH.as_ptr().cast()) };
+        let packed = _mm512_maskz_compress_epi8(mask, each);
+        let base = _mm512_set1_epi16(base as i16);
+        let wide = |half| _mm512_add_epi16(_mm512_cvtepu8_epi16(half), base);
+        let low = wide(_mm512_castsi512_si256(packed));
+        // SAFETY: there is room for 64 places of two bytes.
+        unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
+        if mask.count_ones() as usize > MASK / 2 {
+            let high = wide(_mm512_extracti64x4_epi64::<1>(packed));
+            // SAFETY: the same.
+            unsafe { _mm512_storeu_si512(room.as_mut_ptr().add(MASK / 2).cast(), high) };
+        }
+    }
+    count + mask.count_ones() as usize
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(near: &Near, at: usize) -> __m512i {
+    let bytes = block(near, at);
+    // SAFETY: `bytes` has the 64 bytes that are read.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+/// A table for all bytes, in four registers.
+type Table = [__m512i; 4];
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn table(table: &[u8; 256]) -> Table {
+    let quarter = |at: usize| {
+        // SAFETY: the table has 256 bytes, of which the 64 from each quarter on are read.
+        unsafe { _mm512_loadu_si512(table.as_ptr().add(at * MASK).cast()) }
+    };
+    [quarter(0), quarter(1), quarter(2), quarter(3)]
+}
+
+/// What a table has for each byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn groups(table: &Table, bytes: __m512i) -> __m512i {
+    let [_, _, high, highest] = *table;
+    let other = _mm512_permutex2var_epi8(high, bytes, highest);
+    _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), groups_of_ascii(table, bytes), other)
+}
+
+/// The same where all are ASCII.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn groups_of_ascii([low, lower, ..]: &Table, bytes: __m512i) -> __m512i {
+    _mm512_permutex2var_epi8(*low, bytes, *lower)
+}
