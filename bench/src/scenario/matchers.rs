@@ -29,7 +29,7 @@ pub fn run(_directory: &Path) -> io::Result<()> {
     ];
     let mut table = Table::new(
         "matchers alone, MB/s of one core",
-        &["content", "lockgate", "hyperscan", "aho-corasick", "daachorse", "matches"],
+        &["literals", "content", "lockgate", "hyperscan", "aho-corasick", "daachorse", "matches"],
     );
     for (name, literals) in sets.iter().filter(|(_, literals)| !literals.is_empty()) {
         let engines = Engines::new(literals)?;

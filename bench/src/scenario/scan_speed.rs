@@ -46,8 +46,17 @@ pub fn run(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(&empty)?;
     fs::write(empty.join("file"), b"-\n")?;
     let title = format!("processor seconds for a scan, start included: {}", signatures.name);
-    let heads =
-        ["MB", "lockgate", "clamscan", "times as fast", "asked", "MiB lockgate", "MiB clamscan", "named"];
+    let heads = [
+        "files",
+        "MB",
+        "lockgate",
+        "clamscan",
+        "times as fast",
+        "asked",
+        "MiB lockgate",
+        "MiB clamscan",
+        "named",
+    ];
     let mut table = Table::new(&title, &heads);
     // The first one compiles, and keeps what it made for those behind it.
     let first =

@@ -21,6 +21,9 @@ pub(crate) const REACHES: [usize; 4] = [4, 2, 1, 0];
 const BEFORE: usize = Lens::STRIDE_MAX as usize - 1 + 4 + REACHES[0];
 const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
 
+/// How many hits are gone through at once.
+const ROUND: usize = 32;
+
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape {
@@ -171,7 +174,7 @@ impl Blocks {
         while place <= end && place < inside {
             let word = view.eight_before(place) | self.shape.folding.mask();
             if self.table.holds(self.table.block((word >> 32) as u32)) {
-                self.report(word, place, found);
+                self.report(std::iter::once((place, word)), found);
             }
             place += stride;
         }
@@ -230,9 +233,11 @@ impl Blocks {
                 let word = self.word_at(chunk, place as usize);
                 self.lists.iter().fold(false, |any, (_, list)| any | self.sieve.passes(list.key(word)))
             });
-            for &place in hits.first(count) {
-                let word = self.word_at(chunk, place as usize);
-                self.report(word, view.chunk_start() + u64::from(place), found);
+            for places in hits.first(count).chunks(ROUND) {
+                let words = places.iter().map(|place| {
+                    (view.chunk_start() + u64::from(*place), self.word_at(chunk, *place as usize))
+                });
+                self.report(words, found);
             }
             first += batch * self.shape.stride as usize;
             looks -= batch;
@@ -246,14 +251,33 @@ impl Blocks {
         eight.map_or(0, |eight| u64::from_le_bytes(*eight)) | self.shape.folding.mask()
     }
 
+    /// Tells what may stand at places, at most [`ROUND`] of them, with the eight bytes before each. All lists are looked for
+    /// before any is gone through, so that reads from farther memory overlap.
     #[inline]
-    fn report(&self, word: u64, place: u64, found: &mut dyn FnMut(Candidate)) {
-        for (reach, list) in &self.lists {
-            let key = list.key(word);
-            if !self.sieve.passes(key) {
-                continue;
+    fn report(&self, places: impl Iterator<Item = (u64, u64)>, found: &mut dyn FnMut(Candidate)) {
+        let mut kept = [(0, 0, 0); ROUND * REACHES.len()];
+        let mut count = 0;
+        for (place, word) in places {
+            for (number, (_, list)) in self.lists.iter().enumerate() {
+                let key = list.key(word);
+                // No branch waits for the sieve.
+                if let Some(kept) = kept.get_mut(count) {
+                    *kept = (place, number, key);
+                    count += usize::from(self.sieve.passes(key));
+                }
             }
-            for entry in list.get(key) {
+        }
+        let mut ranges = [(0, 0); ROUND * REACHES.len()];
+        for ((_, number, key), range) in kept[..count].iter().zip(&mut ranges) {
+            *range = self.lists.get(*number).map_or((0, 0), |(_, list)| list.range(*key));
+        }
+        let near = kept[..count].iter().zip(&ranges).fold(0, |all, ((_, number, _), range)| {
+            all ^ self.lists.get(*number).map_or(0, |(_, list)| list.touch(*range))
+        });
+        std::hint::black_box(near);
+        for ((place, number, key), range) in kept[..count].iter().zip(&ranges) {
+            let Some((reach, list)) = self.lists.get(*number) else { continue };
+            for entry in list.get(*key, *range) {
                 let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + *reach as u64;
                 // Before the stream's first byte there is no window.
                 if let Some(window) = place.checked_sub(behind) {

@@ -86,15 +86,27 @@ impl Candidates {
         key(word, self.length)
     }
 
-    /// What the list of a key holds.
+    /// Where what a key may stand for begins and ends.
     #[inline]
-    pub fn get(&self, key: u64) -> impl Iterator<Item = u32> {
+    pub fn range(&self, key: u64) -> (u32, u32) {
         let bucket = (key >> self.shift) as usize;
-        let range = match self.starts.get(bucket..bucket + 2) {
-            Some([start, end]) => *start as usize..*end as usize,
-            _ => 0..0,
-        };
-        self.entries[range].iter().filter(move |entry| entry.0 == key as u32).map(|entry| entry.1)
+        match self.starts.get(bucket..bucket + 2) {
+            Some([start, end]) => (*start, *end),
+            _ => (0, 0),
+        }
+    }
+
+    /// Something of what [`Self::range`] says: whoever asks has it near then.
+    #[inline]
+    pub fn touch(&self, (start, _): (u32, u32)) -> u32 {
+        self.entries.get(start as usize).map_or(0, |entry| entry.0)
+    }
+
+    /// What a key stands for, of what [`Self::range`] says.
+    #[inline]
+    pub fn get(&self, key: u64, (start, end): (u32, u32)) -> impl Iterator<Item = u32> {
+        let entries = &self.entries[start as usize..end as usize];
+        entries.iter().filter(move |entry| entry.0 == key as u32).map(|entry| entry.1)
     }
 }
 

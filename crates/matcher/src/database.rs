@@ -144,6 +144,12 @@ impl Database {
         self.shorts.push(Short::new(shape, &checked.collect::<Vec<_>>(), &rates));
     }
 
+    /// Something of what a segment begins with: whoever asks has it near then.
+    #[inline]
+    pub(crate) fn touch(&self, segment: u32) -> u8 {
+        self.segments.get(segment as usize).map_or(0, |segment| self.program.touch(segment.atoms.0))
+    }
+
     /// The state of a stream that begins.
     pub fn scanner(&self) -> Scanner {
         Scanner::default()

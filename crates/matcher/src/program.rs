@@ -87,6 +87,16 @@ impl Program {
             + self.runs.capacity() * size_of::<Run>()
     }
 
+    /// Something of the first and the last byte of an atom that is a run: whoever asks has them near then.
+    #[inline]
+    pub fn touch(&self, atom: u32) -> u8 {
+        let byte = |at: usize| self.bytes.get(at).copied().unwrap_or(0);
+        match self.atoms.get(atom as usize) {
+            Some(Atom::Run(run)) => byte(run.at as usize) ^ byte(run.at as usize + usize::from(run.length)),
+            _ => 0,
+        }
+    }
+
     /// Whether these atoms are some bytes in a row and nothing else.
     pub fn is_one_run(&self, (first, end): (u32, u32)) -> bool {
         matches!(self.atoms.get(first as usize..end as usize), Some([Atom::Run(_)]))

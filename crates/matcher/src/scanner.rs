@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 /// A larger chunk is scanned in pieces of this size, so that what is found in one go is bounded.
 const PIECE_BYTES: usize = 64 << 10;
 
+/// How many places are looked at together.
+const TOGETHER: usize = 32;
+
 /// A pattern was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Match {
@@ -109,6 +112,15 @@ impl Led {
     fn has(&self, segment: u32) -> bool {
         self.bits[segment as usize / 64 % 4] >> (segment % 64) & 1 == 1
     }
+}
+
+/// Whether what a segment's check looks at is there, or not at hand.
+#[inline]
+fn may_stand(database: &Database, candidate: &Candidate, view: &View<'_>) -> bool {
+    let front = &database.fronts[candidate.segment as usize];
+    let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return false };
+    let eight = view.eight_in_chunk(latest + u64::from(front.check.at));
+    front.prefix_width > 0 || eight.is_none_or(|eight| front.check.passes(eight))
 }
 
 #[inline]
@@ -221,9 +233,16 @@ impl Found {
 
     /// Searches for the windows of some groups, and verifies where they may stand.
     fn search(&mut self, database: &Database, when: When, view: &View<'_>) {
+        let mut waiting = [Candidate { segment: 0, window: 0 }; TOGETHER];
+        let mut count = 0;
         let mut found = |candidate: Candidate| {
             if when == When::Always || self.led.as_ref().is_some_and(|led| led.has(candidate.segment)) {
-                self.candidate(database, candidate, view);
+                waiting[count] = candidate;
+                count += 1;
+                if count == TOGETHER {
+                    self.candidates(database, &mut waiting, view);
+                    count = 0;
+                }
             }
         };
         for short in database.shorts.iter().filter(|short| short.when() == when) {
@@ -231,6 +250,22 @@ impl Found {
         }
         for group in database.groups.iter().filter(|group| group.when() == when) {
             group.search(view, &mut found);
+        }
+        self.candidates(database, &mut waiting[..count], view);
+    }
+
+    /// Verifies several places. All are looked at before any is verified, so that reads from farther memory overlap.
+    fn candidates(&mut self, database: &Database, waiting: &mut [Candidate], view: &View<'_>) {
+        let mut count = 0;
+        for at in 0..waiting.len() {
+            waiting[count] = waiting[at];
+            count += usize::from(may_stand(database, &waiting[at], view));
+        }
+        let left = &waiting[..count];
+        let near = left.iter().fold(0, |all, candidate| all ^ database.touch(candidate.segment));
+        std::hint::black_box(near);
+        for candidate in left {
+            self.candidate(database, *candidate, view);
         }
     }
 
