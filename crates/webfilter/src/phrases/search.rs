@@ -204,7 +204,7 @@ impl Search {
     fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> Option<u64> {
         let at = place.checked_sub(kind.before())?;
         let (word, around) = words(span.text, at);
-        let before = [1, 2].map(|far| (around >> (8 * (BEFORE - far))) as u8);
+        let before = (around >> (8 * (BEFORE - 1))) as u8;
         let is_possible = match kind {
             Kind::Behind | Kind::Before => true,
             Kind::Core => self.sought.core.holds(before, word),

@@ -47,7 +47,7 @@ pub(super) struct Sought {
     pub behind: Filter<{ 2 * CORE_BYTES }, LONG>,
     pub before: Filter<{ 2 * CORE_BYTES }, LONG>,
     /// What stands around shorter windows.
-    pub core: Edges<CORE_BYTES, 2048>,
+    pub core: Edges<CORE_BYTES, 4096>,
     pub three: Edges<3, 512>,
     pub two: Edges<2, 256>,
     /// What is looked for at the beginning of a page.
@@ -295,8 +295,8 @@ fn keep_between<const BYTES: usize, const SLOTS: usize>(
     edges: &Edges<BYTES, SLOTS>,
 ) {
     *count = those(places, *count, |place| {
-        let [.., next, nearest, _, _, _, _] = word_before(near, place).to_le_bytes();
-        edges.holds([nearest, next], word_at(near, place)) | has(elsewhere, place)
+        let before = near[usize::from(place) % BATCH + BEFORE - 1];
+        edges.holds(before, word_at(near, place)) | has(elsewhere, place)
     });
 }
 

@@ -60,8 +60,8 @@ pub(super) struct Entry {
     /// The pattern's bytes from the window on, as far as a word has room for them, and how many these are.
     pub word: u64,
     pub bytes: u8,
-    /// The two bytes before the window, the nearest first; zero where the pattern has none there.
-    pub before: [u8; 2],
+    /// The byte before the window, if the pattern has one there.
+    pub before: Option<u8>,
     /// Where in the pattern the window stands.
     pub at: u8,
     pub pattern: u32,
@@ -71,7 +71,7 @@ impl Entry {
     /// A pattern's window at a place in it.
     pub fn new(bytes: &[u8], at: usize, pattern: u32) -> Self {
         let rest = bytes.get(at..).unwrap_or_default();
-        let before = [1, 2].map(|far| at.checked_sub(far).and_then(|at| bytes.get(at)).copied().unwrap_or(0));
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before)).copied();
         // A phrase is shorter than that.
         let at = u8::try_from(at).unwrap_or(u8::MAX);
         Self { word: word(rest), bytes: rest.len().min(size_of::<u64>()) as u8, before, at, pattern }
@@ -196,17 +196,13 @@ impl Cores {
     }
 }
 
-/// For each hash of a short window, what stands before and behind it: sixteen classes of bytes, for each of the two bytes next to
-/// it on either side.
+/// For each hash of a short window, what stands before and behind it: two times sixteen classes of bytes.
 #[derive(Debug)]
 pub(super) struct Edges<const BYTES: usize, const SLOTS: usize> {
-    slots: Box<[u64; SLOTS]>,
+    slots: Box<[u32; SLOTS]>,
 }
 
 impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
-    /// How many bytes are looked at behind it: as far as is known whether what is copied has them too.
-    const BEHIND: usize = if BYTES == 3 { 1 } else { 2 };
-
     /// What these windows have.
     pub fn new(entries: &[Entry]) -> Self {
         let mut edges = Self { slots: Box::new([0; SLOTS]) };
@@ -215,17 +211,11 @@ impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
     }
 
     fn add(&mut self, entry: &Entry) {
-        let behind = |far: usize| match far < Self::BEHIND && usize::from(entry.bytes) > BYTES + far {
-            true => 1 << class(byte_behind::<BYTES>(entry.word, far)),
-            false => ALL,
-        };
-        let before = |byte: u8| if byte == 0 { ALL } else { 1 << class(byte) };
-        let [nearest, next] = entry.before;
-        let edges = [behind(0), before(nearest), behind(1), before(next)];
-        let slot = &mut self.slots[Self::slot(entry.word)];
-        for (edge, at) in edges.into_iter().zip((0..).step_by(CLASSES as usize)) {
-            *slot |= edge << at;
-        }
+        let behind =
+            if usize::from(entry.bytes) > BYTES { 1 << class(behind::<BYTES>(entry.word)) } else { ALL };
+        let before = entry.before.map_or(ALL, |before| 1 << class(before));
+        let slot = Self::slot(entry.word);
+        self.slots[slot] |= behind | before << CLASSES;
     }
 
     #[inline(always)]
@@ -233,20 +223,17 @@ impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
         hash(word, mask(BYTES), MIX, SLOTS.ilog2())
     }
 
-    /// Whether it may be one of the windows that begins so, behind such bytes, the nearest first.
+    /// Whether it may be one of the windows that begins so, behind such a byte.
     #[inline(always)]
-    pub fn holds(&self, [nearest, next]: [u8; 2], word: u64) -> bool {
+    pub fn holds(&self, before: u8, word: u64) -> bool {
         let slot = self.slots[Self::slot(word)];
-        let behind = slot >> class(byte_behind::<BYTES>(word, 0)) & slot >> (CLASSES + class(nearest));
-        let further = slot >> (2 * CLASSES + class(byte_behind::<BYTES>(word, 1)))
-            & slot >> (3 * CLASSES + class(next));
-        behind & further & 1 == 1
+        slot >> class(behind::<BYTES>(word)) & slot >> (CLASSES + class(before)) & 1 == 1
     }
 }
 
 /// How many classes of bytes there are, and all of them.
 const CLASSES: u32 = 16;
-const ALL: u64 = (1 << CLASSES) - 1;
+const ALL: u32 = (1 << CLASSES) - 1;
 
 /// A byte's class.
 #[inline(always)]
@@ -254,10 +241,10 @@ fn class(byte: u8) -> u32 {
     u32::from(byte ^ byte >> 4) % CLASSES
 }
 
-/// The byte behind so many of a word, or further behind.
+/// The byte behind so many of a word.
 #[inline(always)]
-fn byte_behind<const BYTES: usize>(word: u64, far: usize) -> u8 {
-    (word >> (8 * (BYTES + far))) as u8
+fn behind<const BYTES: usize>(word: u64) -> u8 {
+    (word >> (8 * BYTES)) as u8
 }
 
 /// So many bits for the bytes of a mask.
@@ -368,16 +355,15 @@ mod tests {
         let entries = [Entry::new(b"ab cde", 1, 0), Entry::new(b"xyz", 0, 1)];
         let edges: Edges<2, 256> = Edges::new(&entries);
         for (before, text, is_held) in [
-            (*b"a ", &b"b cde"[..], true),
-            (*b"ae", b"b cd", true),
-            (*b"a ", b"b ce", false),
-            (*b"a ", b"b dd", false),
-            (*b"c ", b"b cd", false),
-            (*b"ax", b"xyz", true),
-            ([0, 0], b"xyz", true),
-            ([0, 0], b"xya", false),
+            (b'a', &b"b cde"[..], true),
+            (b'a', b"b c", true),
+            (b'a', b"b d", false),
+            (b'c', b"b c", false),
+            (b'a', b"xyz", true),
+            (0, b"xyz", true),
+            (0, b"xya", false),
         ] {
-            assert_eq!(edges.holds(before, word(text)), is_held, "{before:?} {text:?}");
+            assert_eq!(edges.holds(before, word(text)), is_held, "{before} {text:?}");
         }
     }
 }
