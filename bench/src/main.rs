@@ -20,9 +20,10 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 11] = [
+const SCENARIOS: [&str; 12] = [
     "components",
     "matchers",
+    "start",
     "scan-speed",
     "mail-speed",
     "mail-memory",
@@ -72,6 +73,7 @@ fn run() -> std::io::Result<()> {
         match name {
             "components" => scenario::components::run(&directory)?,
             "matchers" => scenario::matchers::run(&directory)?,
+            "start" => scenario::start::run(&directory)?,
             "scan-speed" => scenario::scan_speed::run(&directory)?,
             "mail-speed" => scenario::mail_speed::run(&directory)?,
             "mail-memory" => scenario::mail_memory::run(&directory)?,

@@ -133,10 +133,23 @@ pub const ALL: &[Wrapping] = &[
         "pdf-object-streams",
         "qpdf --empty --object-streams=generate --add-attachment content.txt -- packed",
     ),
+    line("pdf-7z", "qpdf --empty a.pdf; 7zz a -bd a.7z content.txt > log; cat a.pdf a.7z > packed"),
+    line(
+        "pdf-mail",
+        "qpdf --empty a.pdf; { cat a.pdf; printf '\\nMIME-Version: 1.0\\nContent-Type: multipart/related; boundary=x\\n\\n--x\\nContent-Transfer-Encoding: base64\\n\\n'; base64 content.txt; echo --x--; } > packed",
+    ),
     made("onenote", made::onenote),
     line(
         "html",
         "printf '<html><body><a href=\"data:application/octet-stream;base64,%s\">x</a></body></html>' \"$(base64 -w0 content.txt)\" > packed",
+    ),
+    line(
+        "html-string",
+        "zip -q a.zip content.txt; printf '<html><script>save(atob(\"%s\"))</script></html>' \"$(base64 -w0 a.zip)\" > packed",
+    ),
+    line(
+        "text-string",
+        "zip -q a.zip content.txt; printf 'var file = (\"%s\");\\n' \"$(base64 -w0 a.zip | sed 's/.\\{60\\}/&\" +\\n\"/g')\" > packed",
     ),
     made("mail", attached),
     made("mbox", made::mbox),

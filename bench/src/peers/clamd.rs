@@ -9,6 +9,13 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 pub fn start(home: &Path, signatures: &Signatures, address: SocketAddr) -> std::io::Result<Child> {
+    let child = spawn(&mut prepare(home, signatures, address)?, &home.join("log"))?;
+    await_port(address, Duration::from_secs(240))?;
+    Ok(child)
+}
+
+/// What starts it, its configuration and databases written.
+pub fn prepare(home: &Path, signatures: &Signatures, address: SocketAddr) -> std::io::Result<Command> {
     let database = directory(&home.join("database"), None)?;
     signatures.write(&database)?;
     allow_all(&database)?;
@@ -23,7 +30,7 @@ pub fn start(home: &Path, signatures: &Signatures, address: SocketAddr) -> std::
         temporary.display(),
     );
     fs::write(home.join("clamd.conf"), configuration)?;
-    let child = spawn(Command::new("clamd").arg("-c").arg(home.join("clamd.conf")), &home.join("log"))?;
-    await_port(address, Duration::from_secs(240))?;
-    Ok(child)
+    let mut command = Command::new("clamd");
+    command.arg("-c").arg(home.join("clamd.conf"));
+    Ok(command)
 }

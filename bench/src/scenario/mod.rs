@@ -9,6 +9,7 @@ pub mod mail_speed;
 pub mod matchers;
 pub mod page_components;
 pub mod scan_speed;
+pub mod start;
 pub mod web_memory;
 pub mod web_profile;
 pub mod web_speed;

@@ -49,7 +49,10 @@ pub fn run(directory: &Path) -> io::Result<()> {
     let heads =
         ["MB", "lockgate", "clamscan", "times as fast", "asked", "MiB lockgate", "MiB clamscan", "named"];
     let mut table = Table::new(&title, &heads);
-    let mut corpora = vec![Corpus { name: "an empty file", directory: empty, bytes: 2, asked: 10.0 }];
+    // The first one compiles, and keeps what it made for those behind it.
+    let first =
+        Corpus { name: "an empty file, the first time", directory: empty.clone(), bytes: 2, asked: 1.0 };
+    let mut corpora = vec![first, Corpus { name: "an empty file", directory: empty, bytes: 2, asked: 10.0 }];
     match windows(&home) {
         Ok(directory) => corpora.push(corpus("Windows programs", directory, 20.0)?),
         Err(error) => eprintln!("scan-speed: no Windows programs: {error}"),

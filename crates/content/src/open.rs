@@ -32,8 +32,8 @@ use lockgate_model::{FileType, Reason};
 pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder>>, Reason> {
     Ok(Some(match file_type {
         FileType::Mail => Box::new(MimeDecoder::new(&means.pool)),
-        // Old mailers, and people, put files into the text itself.
-        FileType::Text => Box::new(EmbeddedDecoder::new()),
+        // Old mailers, and people, put files into the text itself; and what looks like nothing in particular may be a script.
+        FileType::Text => Box::new(Exposed::telling(&means.pool, EmbeddedDecoder::new())),
         FileType::Mbox => Box::new(MboxDecoder::new()),
         FileType::Gzip => Box::new(GzipDecoder::new()),
         FileType::Bzip2 => Box::new(Bzip2Decoder::new(&means.pool)),

@@ -35,7 +35,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         print(&signatures_text(&config, loaded.report()));
         print(&lists_text(&config, &loaded.list_report));
     }
-    for error in &loaded.errors {
+    for error in loaded.errors.iter().chain(&loaded.notes) {
         eprintln!("lockgate: {error}");
     }
     let failed = loaded.report().signatures_failed() + loaded.list_report.lines_failed();

@@ -68,9 +68,13 @@ impl Kept {
     }
 
     fn load_from(&self, path: &Path, key: Key) -> Result<(Database, Report), Unused> {
+        // Of a pipe, opening would wait for somebody to write to it.
+        if !fs::metadata(path)?.is_file() {
+            return Err(Unused::Unfit("they are none"));
+        }
         let mut file = File::open(path)?;
         let about = file.metadata()?;
-        if !about.is_file() || !self.may_own(about.uid()) {
+        if !self.may_own(about.uid()) {
             return Err(Unused::Unfit("somebody else owns them"));
         }
         let header = header(key);
@@ -90,7 +94,8 @@ impl Kept {
         let owner_of = |path: &PathBuf| fs::metadata(path).ok().map(|about| about.uid());
         // The kernel says who we are without a library call.
         let ours = owner_of(&PathBuf::from("/proc/self"));
-        owner == 0 || ours == Some(owner) || self.sources.iter().all(|path| owner_of(path) == Some(owner))
+        let owns_sources = || self.sources.iter().all(|path| owner_of(path) == Some(owner));
+        owner == 0 || ours == Some(owner) || (!self.sources.is_empty() && owns_sources())
     }
 
     /// Keeps them in the first place that takes them.
@@ -213,4 +218,32 @@ fn own_directories() -> Vec<PathBuf> {
     let system = Some(PathBuf::from(SYSTEM_DIRECTORY)).filter(|path| path.is_dir());
     let user = of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
     [of("CACHE_DIRECTORY"), system, user.map(|path| path.join("lockgate"))].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn only_who_is_trusted_anyway_may_own_the_file() {
+        let scratch = Scratch::new("stored-owner");
+        let file = scratch.write("a.ndb", "");
+        let ours = fs::metadata(&file).unwrap().uid();
+        let of = |sources: &[&Path]| Kept {
+            sources: sources.iter().map(|path| path.to_path_buf()).collect(),
+            ..Kept::nowhere()
+        };
+        let stranger = 0xfff0;
+        for (kept, owner, expected) in [
+            (of(&[]), 0, true),
+            (of(&[]), ours, true),
+            (of(&[]), stranger, false),
+            (of(&[&file]), stranger, false),
+            (of(&[&file, Path::new("/proc/self")]), ours, true),
+            (of(&[&scratch.path().join("missing")]), stranger, false),
+        ] {
+            assert_eq!(kept.may_own(owner), expected, "{owner}");
+        }
+    }
 }

@@ -255,13 +255,14 @@ impl Program {
     /// The first offset of `low..=high` where the atom may begin: of those at hand, one where its first byte stands.
     fn likely(&self, atom: Atom, low: u64, high: u64, view: &View<'_>) -> Option<u64> {
         let mut at = low;
-        if let Atom::Run(Run { at: place, kind: RunKind::Exact, .. }) = atom
+        if let Atom::Run(Run { at: place, length: run_length, kind: RunKind::Exact }) = atom
             && low < high
         {
             let length = usize::try_from(high - low).unwrap_or(usize::MAX).saturating_add(1);
             let (_, here) =
                 view.pieces(low, length).filter(|(before, _)| before.is_empty()).unwrap_or_default();
-            at += memchr::memchr(self.bytes[place as usize], here).unwrap_or(here.len()) as u64;
+            let run = &self.bytes[place as usize..place as usize + usize::from(run_length)];
+            at += first_likely(run, here) as u64;
         }
         (at <= high).then_some(at)
     }
@@ -339,6 +340,16 @@ impl Program {
             _ => Agreement::No,
         }
     }
+}
+
+/// Where bytes may begin: the first two of them stand there, or the first, and no more is at hand. Else behind all.
+fn first_likely(run: &[u8], here: &[u8]) -> usize {
+    let Some((first, rest)) = run.split_first() else { return 0 };
+    let agrees = |at: &usize| match (here.get(at + 1), rest.first()) {
+        (Some(byte), Some(second)) => byte == second,
+        _ => true,
+    };
+    memchr::memchr_iter(*first, here).find(agrees).unwrap_or(here.len())
 }
 
 /// The end of the pattern is reached from a span: its lowest offset is the shortest match.

@@ -6,11 +6,11 @@
 //! looks odd here it is on purpose, since signatures are made by it.
 
 mod names;
+mod reference;
 mod script;
 #[cfg(test)]
 mod tests;
 
-use names::named;
 use script::Scripts;
 
 /// One of the texts.
@@ -27,8 +27,6 @@ const STEP_BYTES: usize = 4096;
 const NAME_BYTES: usize = 8;
 /// The longest value, and the longest reference to a character.
 const VALUE_BYTES_MAX: usize = 1024;
-/// From here on a number of a character is none.
-const NUMBER_MAX: u64 = 1 << 59;
 /// What begins a URL that is data itself, with and without the quote before it.
 const DATA: [&[u8]; 2] = [b"data:", b"\"data:"];
 
@@ -129,6 +127,11 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
+/// What is itself in both texts of a page, wherever it stands in text, but for its case.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'!'..=0x7f) && !matches!(byte, b'<' | b'&')
+}
+
 impl Page {
     pub fn new() -> Self {
         Self {
@@ -157,8 +160,15 @@ impl Page {
 
     /// Hands out the texts of a chunk, in pieces.
     pub fn push(&mut self, chunk: &[u8], out: &mut dyn FnMut(Text, &[u8])) {
-        for byte in chunk {
-            self.byte(*byte);
+        let mut rest = chunk;
+        while let [first, after @ ..] = rest {
+            match self.run(rest.get(..STEP_BYTES).unwrap_or(rest)) {
+                0 => {
+                    self.byte(*first);
+                    rest = after;
+                }
+                run => rest = rest.get(run..).unwrap_or_default(),
+            }
             if self.inside != Inside::Script && self.scripts.is_open() {
                 self.scripts.end(out);
             } else if self.scripts.is_full() {
@@ -190,6 +200,40 @@ impl Page {
                 bytes.clear();
             }
         }
+    }
+
+    /// Uses as many of the bytes as need no looking at one by one: words of a page, and what is in its comments.
+    fn run(&mut self, bytes: &[u8]) -> usize {
+        if self.skips || self.inside != Inside::Page {
+            return 0;
+        }
+        match self.place {
+            Place::Text => self.words(bytes),
+            Place::Comment => memchr::memchr(b'>', bytes).unwrap_or(bytes.len()),
+            _ => 0,
+        }
+    }
+
+    /// Words with a space between them.
+    fn words(&mut self, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        while let Some(rest) = bytes.get(used..) {
+            let word = rest.iter().take_while(|byte| is_plain(**byte)).count();
+            let Some(text) = rest.get(..word).filter(|text| !text.is_empty()) else { break };
+            for texts in [&mut self.no_comment, &mut self.no_tags] {
+                texts.extend(text.iter().map(u8::to_ascii_lowercase));
+            }
+            self.after_space = false;
+            used += word;
+            // What stands behind a space decides whether it is one.
+            if rest.get(word) != Some(&b' ') || !rest.get(word + 1).is_some_and(|byte| is_plain(*byte)) {
+                break;
+            }
+            self.no_comment.push(b' ');
+            self.no_tags.push(b' ');
+            used += 1;
+        }
+        used
     }
 
     fn byte(&mut self, byte: u8) {
@@ -542,71 +586,6 @@ impl Page {
         if byte == b'>' { self.skip_to(Place::Text) } else { Used::Yes }
     }
 
-    fn reference(&mut self, byte: u8) -> Used {
-        if byte != b'#' {
-            return self.leave(Place::Entity);
-        }
-        self.number = 0;
-        self.radix = 10;
-        self.go(Place::Number)
-    }
-
-    fn entity(&mut self, byte: u8) -> Used {
-        let is_name = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
-        if is_name && self.entity.len() < VALUE_BYTES_MAX {
-            self.entity.push(byte);
-            return Used::Yes;
-        }
-        self.place = self.back;
-        self.entity_ends(byte == b';');
-        if byte == b';' { Used::Yes } else { Used::No }
-    }
-
-    /// The name of a character has ended.
-    fn entity_ends(&mut self, is_closed: bool) {
-        let name = std::mem::take(&mut self.entity);
-        let written = match named(&name).filter(|_| is_closed || self.place == Place::Entity) {
-            Some(character) => character_text(character),
-            None => {
-                let end: &[u8] = if is_closed { b";" } else { b"" };
-                [b"&", name.to_ascii_lowercase().as_slice(), end].concat()
-            }
-        };
-        for byte in written {
-            self.write(byte);
-            if self.back == Place::Value {
-                self.add_to_value(byte);
-            }
-        }
-    }
-
-    fn number(&mut self, byte: u8) -> Used {
-        if self.number == 0 && matches!(byte, b'x' | b'X') {
-            self.radix = 16;
-            return Used::Yes;
-        }
-        let digit = char::from(byte).to_digit(self.radix);
-        if let Some(digit) = digit.filter(|_| self.number < NUMBER_MAX) {
-            self.number = self.number * u64::from(self.radix) + u64::from(digit);
-            return Used::Yes;
-        }
-        let low = self.number as u8;
-        self.place = self.back;
-        if byte != b';' {
-            self.write(low);
-            return if digit.is_some() { Used::Yes } else { Used::No };
-        }
-        if self.back == Place::Value {
-            self.add_to_value(low);
-        }
-        if self.number < 0x80 {
-            self.write(low.to_ascii_lowercase());
-        } else {
-            self.no_comment.extend(character_text(self.number as u16));
-        }
-        Used::Yes
-    }
-
     fn data_type(&mut self, byte: u8) -> Used {
         match byte {
             b',' => self.go(Place::Data),
@@ -660,14 +639,4 @@ fn is_full_stop(wide: u32, next: u8) -> bool {
 fn leading(first: u8, second: u8) -> impl Iterator<Item = u8> {
     let has_second = first != 0 || second != 0;
     [(first, first != 0), (second, has_second)].into_iter().filter(|(_, is)| *is).map(|(byte, _)| byte)
-}
-
-/// How a character that was named or numbered is written.
-fn character_text(character: u16) -> Vec<u8> {
-    match character {
-        0 => Vec::new(),
-        0x3002 | 0xff0e | 0xfe52 => vec![b'.'],
-        1..0xff => vec![character as u8],
-        _ => format!("&#x{character:04x};").into_bytes(),
-    }
 }

@@ -128,3 +128,53 @@ fn hostile_pages_take_a_bounded_time() {
         assert!(!texts([page.as_bytes()])[0].is_empty(), "{case}");
     }
 }
+
+#[test]
+fn random_pages_come_to_the_same_at_every_cut() {
+    let pieces = [
+        "word",
+        " ",
+        "  ",
+        "\n",
+        "<",
+        ">",
+        "<b ",
+        "<a href=",
+        "\"",
+        "'",
+        "&amp;",
+        "&",
+        "#65;",
+        "<!-- ",
+        "<script>",
+        "</script>",
+        "<style>",
+        "</style>",
+        "data:,",
+        "=",
+        "\u{e9}",
+        "\r",
+        "\t",
+        "!",
+        "/",
+        "%41",
+        "x='a'+\"b\";",
+        "function f(a){",
+        "}",
+        "A",
+    ];
+    let mut word = 1u32;
+    let mut random = |most: usize| {
+        word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (word >> 8) as usize % most
+    };
+    for _ in 0..400 {
+        let count = random(40);
+        let page: Vec<u8> =
+            (0..count).flat_map(|_| pieces[random(pieces.len())].chars()).map(|c| c as u8).collect();
+        let whole = texts([&page[..]]);
+        assert_eq!(texts(page.chunks(1)), whole, "{}", String::from_utf8_lossy(&page));
+        let (first, second) = page.split_at(random(page.len() + 1));
+        assert_eq!(texts([first, second]), whole, "{}", String::from_utf8_lossy(&page));
+    }
+}

@@ -1,16 +1,19 @@
 //! A document that may be something else as well: [`Exposed`]. Rule: one reading first, then the other, and neither in place of the other.
 
+use super::html::strings;
 use super::within::MailWithin;
 use crate::archive::carrier::CarrierDecoder;
 use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::decoder::{Decoder, Event, More, SCRATCH_BYTES_MIN, Step};
 use crate::held::Held;
-use lockgate_model::{Pool, Reason};
+use lockgate_model::{Grant, Pool, Reason};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the second look may say before the document has ended.
-const SAID_MAX: usize = 256;
+/// What keeping an event of the second look costs.
+const EVENT_BYTES: u64 = 160;
+/// Events that are kept where there is no more room.
+const KEPT_MAX: usize = 16;
 
 /// Reads a document, and looks for what may be hidden in or around it: a zip behind, an archive within.
 pub struct Exposed<D> {
@@ -21,6 +24,7 @@ pub struct Exposed<D> {
     /// The bytes that it has found, and how many of them are given.
     held: Held,
     given: usize,
+    grant: Grant,
     keeping: Keeping,
     has_ended: bool,
 }
@@ -55,10 +59,24 @@ impl<D: Decoder> Exposed<D> {
         Self::with(pool, document, MailWithin::default())
     }
 
+    /// Text, which may be a script that carries a file in a string.
+    pub fn telling(pool: &Arc<Pool>, document: D) -> Self {
+        Self::with(pool, document, strings::decoder())
+    }
+
     fn with(pool: &Arc<Pool>, document: D, other: impl Decoder + 'static) -> Self {
         let (said, held) = (VecDeque::new(), Held::new(pool));
         let (keeping, has_ended) = (Keeping::All, false);
-        Self { document, other: Box::new(other), said, held, given: 0, keeping, has_ended }
+        Self {
+            document,
+            other: Box::new(other),
+            said,
+            held,
+            given: 0,
+            grant: pool.grant(),
+            keeping,
+            has_ended,
+        }
     }
 
     /// The second look at bytes that the document's decoder has used.
@@ -86,8 +104,9 @@ impl<D: Decoder> Exposed<D> {
     }
 
     fn note(&mut self, event: Event) -> Result<(), Reason> {
+        self.grant.grow(EVENT_BYTES)?;
         self.said.push_back(Said::Event(event));
-        if self.said.len() > SAID_MAX { Err(Reason::Parts) } else { Ok(()) }
+        Ok(())
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), Reason> {
@@ -102,6 +121,9 @@ impl<D: Decoder> Exposed<D> {
     /// What was found is not kept: that it was there is said.
     fn lose(&mut self, reason: Reason) {
         self.held.clear();
+        self.grant.clear();
+        // A few, for they are no longer paid for.
+        self.said.truncate(KEPT_MAX);
         self.said.retain(|said| matches!(said, Said::Event(Event::Anomaly(_) | Event::Incomplete(_))));
         self.said.push_back(Said::Event(Event::Incomplete(reason)));
         self.keeping = Keeping::Nothing;
@@ -225,7 +247,8 @@ mod tests {
         let mut cab =
             [&b"MSCF\0\0\0\0\x2c\0\0\0\0\0\0\0\x2b\0\0\0\0\0\0\0\x03\x01\x01\0\x01\0"[..], &[0; 14]].concat();
         cab = cab.repeat(200);
-        let said = trace(&mut *open(&pool), [&pdf(&cab)[..]]);
-        assert!(said.contains(&crate::trace::Said::Incomplete(Reason::Parts)), "{said:?}");
+        assert_eq!(children(&trace(&mut *open(&pool), [&pdf(&cab)[..]])).len(), 200);
+        let said = trace(&mut *open(&Pool::new(60_000)), [&pdf(&cab)[..]]);
+        assert!(said.contains(&crate::trace::Said::Incomplete(Reason::Budget)), "{said:?}");
     }
 }

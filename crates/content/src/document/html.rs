@@ -7,6 +7,7 @@
 mod data_url;
 mod run;
 pub(super) mod script;
+pub(super) mod strings;
 
 use super::outbox::Outbox;
 use super::parser::{Parser, ParserDecoder};

@@ -9,7 +9,7 @@ use lockgate_stored::{Reader, Stored, Unfit, Writer};
 const MIX: (u32, u32) = (0x9e37_79b1, 0x85eb_ca6b);
 /// The least and the most words of a table; the most is what a core keeps near (1 MiB).
 const WORDS_MIN: usize = 1 << 8;
-const WORDS_MAX: usize = 1 << 18;
+const WORDS_MAX: usize = 1 << 20;
 
 /// Which blocks there are, more or less.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ const FILLINGS: [u32; 8] =
 impl Bloom {
     /// A table of these blocks (of which the lens's bytes count), sized so that it stays sparse.
     pub fn new(lens: Lens, blocks: &[u32]) -> Self {
-        let words_count = blocks.len().next_power_of_two().clamp(WORDS_MIN, WORDS_MAX);
+        let words_count = (blocks.len() / 4).next_power_of_two().clamp(WORDS_MIN, WORDS_MAX);
         let mut table = Bloom {
             lens,
             speed: Speed::detect(),

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::{UNPACKED, files_below, name_of};
 
 /// What clamscan's databases end in.
-const ENDINGS: [&str; 12] =
-    ["ndb", "ldb", "hdb", "hsb", "mdb", "msb", "fp", "sfp", "ign", "ign2", "cdb", "yar"];
+const ENDINGS: [&str; 14] =
+    ["ndb", "ldb", "hdb", "hsb", "mdb", "msb", "imp", "idb", "fp", "sfp", "ign", "ign2", "cdb", "yar"];
 /// The signatures that other sets are about.
 const WITHOUT: &str = "clamav-dbs";
 

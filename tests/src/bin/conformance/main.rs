@@ -7,6 +7,7 @@ mod clamav_files;
 mod http_evader;
 mod http_raw;
 mod library_messages;
+mod pe_allmatch;
 mod web_lines;
 mod web_lists;
 mod web_phrases;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         ("clamav", "clamav-dbs", clamav::check),
         ("clamav-files", "clamav-dbs", clamav_files::check),
         ("clamav-testfiles", "clamav-testfiles", test_files),
+        ("pe-allmatch", "clamav-testfiles", pe_allmatch::check),
         ("zipbombs", "zipbombs", bombs),
         ("archives", "archives", bounded),
         ("archive-members", "archives", archives::check),
