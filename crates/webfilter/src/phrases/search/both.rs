@@ -5,7 +5,7 @@
 //! itself in the text. What of the text was not copied is gone through as any other.
 
 use super::copies::{Copied, Copies, Kept, stretches};
-use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, has};
+use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, both, has};
 use super::{Open, ROOM, Search, Span, first, set};
 use std::ops::Range;
 
@@ -63,10 +63,13 @@ impl Search {
         self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
         let Copied { three, four, eight, before, .. } = &batch.copied;
         let alike = [eight, before, four, three, three];
+        // Of which all that tells whether something has such a window is the same.
+        let whole = &both(eight, before);
+        let same = [eight, before, whole, whole, whole];
         for (kind, places) in batch.kept() {
             for at in places {
                 let mut word = self.verify(kind, place + usize::from(*at), raw);
-                if has(alike[kind as usize], *at) {
+                if has(alike[kind as usize], *at) && (word.is_some() || !has(same[kind as usize], *at)) {
                     word = self.verify(kind, in_text.at(*at), text).or(word);
                 }
                 if let Some(word) = word {
