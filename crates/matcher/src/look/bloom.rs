@@ -7,7 +7,7 @@ use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
 /// Multipliers of the two hashes: odd, with bits all over.
 const MIX: (u32, u32) = (0x9e37_79b1, 0x85eb_ca6b);
-/// The least and the most words of a table; the most is what a core keeps near (1 MiB).
+/// The least and the most words of a table. One for ClamAV's patterns (512 KiB) fits a second cache; the most is 4 MiB.
 const WORDS_MIN: usize = 1 << 8;
 const WORDS_MAX: usize = 1 << 20;
 
