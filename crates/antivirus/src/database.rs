@@ -211,6 +211,7 @@ impl Database {
             part,
             buffer: Buffer::FileData,
             offset,
+            signature: None,
         }
     }
 }

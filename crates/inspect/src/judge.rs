@@ -97,6 +97,7 @@ impl Judge {
             part: Arc::clone(&part.path),
             buffer: Buffer::FileData,
             offset: None,
+            signature: None,
         };
         self.keep(finding, verdict);
     }
@@ -111,6 +112,7 @@ impl Judge {
             part: Arc::clone(path),
             buffer: Buffer::FileData,
             offset: None,
+            signature: None,
         });
     }
 
@@ -134,6 +136,7 @@ impl Judge {
             part: Arc::clone(path),
             buffer: Buffer::FileData,
             offset: None,
+            signature: None,
         };
         self.keep(finding, self.group.on_miscoding());
     }
@@ -212,6 +215,7 @@ mod tests {
             part: "1".into(),
             buffer: Buffer::FileData,
             offset: Some(0),
+            signature: None,
         }
     }
 

@@ -50,6 +50,7 @@ impl Sink for Evidence<'_> {
             part: Arc::clone(path),
             buffer: hit.buffer,
             offset: hit.offset,
+            signature: hit.signature,
         });
     }
 

@@ -148,7 +148,7 @@ impl Group {
     /// The name of the group that covers whoever no other group covers.
     pub const DEFAULT_NAME: &'static str = "default";
 
-    /// A group with the default actions: viruses, intrusions and bans are rejected, the rest is tagged.
+    /// A group with the default actions: viruses, intrusions and bans are rejected, alerts are told and pass, the rest is tagged.
     pub fn new(name: &str) -> Self {
         let mut group = Self {
             name: name.to_owned(),
@@ -163,6 +163,7 @@ impl Group {
         for class in [Class::Virus, Class::Intrusion, Class::Web, Class::BannedName, Class::BannedType] {
             group.set_finding(class, Verdict::Reject);
         }
+        group.set_finding(Class::Alert, Verdict::Pass);
         for reason in Reason::ALL.into_iter().filter(|r| r.is_ours()) {
             group.set_incomplete(reason, Verdict::Defer);
         }

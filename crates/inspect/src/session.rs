@@ -367,6 +367,7 @@ mod tests {
                 part: ".".into(),
                 buffer: Buffer::FileData,
                 offset: None,
+                signature: None,
             });
             for _ in 0..3 {
                 assert!(inspection.push(&content).released.is_empty(), "{verdict:?}");

@@ -34,11 +34,13 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         print(&describe(&config));
         print(&signatures_text(&config, loaded.report()));
         print(&lists_text(&config, &loaded.list_report));
+        print(&rules_text(&config, &loaded.rule_report));
     }
     for error in loaded.errors.iter().chain(&loaded.notes) {
         eprintln!("lockgate: {error}");
     }
-    let failed = loaded.report().signatures_failed() + loaded.list_report.lines_failed();
+    let failed =
+        loaded.report().signatures_failed() + loaded.list_report.lines_failed() + loaded.rule_report.failed;
     let is_well = loaded.errors.is_empty() && failed == 0;
     if is_well { EXIT_CLEAN } else { EXIT_WRONG }
 }
@@ -59,7 +61,12 @@ fn gates_that_do_not_open(config: &Config) -> Vec<String> {
     errors
 }
 
-fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]) -> Value {
+fn counts(
+    report: &Report,
+    lists: &lockgate_webfilter::Report,
+    rules: &lockgate_ids::Report,
+    errors: &[String],
+) -> Value {
     let kinds: Map<String, Value> = report
         .counts
         .iter()
@@ -81,15 +88,18 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
     let unknown = report.unknown.iter().map(|unknown| &*unknown.file);
     let unknown: Vec<_> = unknown.chain(lists.unknown.iter().map(|file| &**file)).collect();
     let idle: Vec<_> = lists.idle.iter().map(|(file, why)| json!({"file": &**file, "reason": why})).collect();
+    let of_unread: Map<String, Value> =
+        rules.unread.iter().map(|(name, count)| ((*name).to_owned(), (*count).into())).collect();
     json!({
         "signatures_loaded": report.signatures_loaded(),
         "signatures_failed": report.signatures_failed(),
-        "rules_loaded": 0,
-        "rules_failed": 0,
+        "rules_loaded": rules.rules_loaded(),
+        "rules_failed": rules.rules_failed(),
         "list_lines_loaded": lists.lines_loaded(),
         "list_lines_failed": lists.lines_failed(),
         "signatures": kinds,
         "lists": list_kinds,
+        "rules": {"proxies_and_wire": rules.both, "wire": rules.wire, "of_protocols_not_read": of_unread, "failed": rules.failed},
         "files_not_understood": unknown,
         "files_that_decide_nothing": idle,
         "errors": errors,
@@ -97,7 +107,8 @@ fn counts(report: &Report, lists: &lockgate_webfilter::Report, errors: &[String]
 }
 
 fn json_lines(loaded: &Loaded) -> String {
-    let mut out = format!("{}\n", counts(loaded.report(), &loaded.list_report, &loaded.errors));
+    let mut out =
+        format!("{}\n", counts(loaded.report(), &loaded.list_report, &loaded.rule_report, &loaded.errors));
     for failure in &loaded.report().failures {
         let line = json!({
             "file": &*failure.file,
@@ -111,12 +122,17 @@ fn json_lines(loaded: &Loaded) -> String {
         let line = json!({"file": &*failure.file, "line": failure.line, "column": failure.column, "reason": failure.reason});
         let _ = writeln!(out, "{line}");
     }
+    for failure in &loaded.rule_report.failures {
+        let line = json!({"file": &*failure.file, "line": failure.line, "column": failure.column, "reason": failure.reason});
+        let _ = writeln!(out, "{line}");
+    }
     out
 }
 
 fn problems_json(problems: &[Problem]) -> String {
     let words: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    let mut out = format!("{}\n", counts(&Report::default(), &lockgate_webfilter::Report::default(), &words));
+    let mut out =
+        format!("{}\n", counts(&Report::default(), &Default::default(), &Default::default(), &words));
     for problem in problems {
         let line = json!({
             "file": problem.file,
@@ -191,6 +207,23 @@ fn lists_text(config: &Config, report: &lockgate_webfilter::Report) -> String {
     let listed = report.failures.len() as u64;
     if failed > listed {
         let _ = writeln!(out, "  and {} more not loaded", failed - listed);
+    }
+    out
+}
+
+fn rules_text(config: &Config, report: &lockgate_ids::Report) -> String {
+    let mut out = "\nintrusion rules\n".to_owned();
+    for source in &config.rules {
+        let _ = writeln!(out, "  from {}", source_name(source).display());
+    }
+    let _ = writeln!(out, "  in the proxies and on the wire {:>8}", report.both);
+    let _ = writeln!(out, "  on the wire alone              {:>8}", report.wire);
+    for (protocol, count) in &report.unread {
+        let _ = writeln!(out, "  never asked: {count} about {protocol}, which is not taken apart");
+    }
+    let _ = writeln!(out, "  not loaded                     {:>8}", report.failed);
+    for failure in &report.failures {
+        let _ = writeln!(out, "  {failure}");
     }
     out
 }

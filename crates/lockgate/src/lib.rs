@@ -15,6 +15,7 @@ mod memory;
 mod notify;
 mod progress;
 mod report;
+mod rules;
 mod scan;
 #[cfg(test)]
 mod scratch;

@@ -4,6 +4,7 @@
 use crate::config::{Config, Source, source_name};
 use crate::lists::{self, Lists};
 use crate::memory;
+use crate::rules::{self, Rules};
 use crate::signatures::{self, DEMONSTRATION, DEMONSTRATION_NAME, Read, Signatures};
 use lockgate_antivirus::Report;
 use lockgate_inspect::Generation;
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub signatures: Arc<Signatures>,
     /// What became of the web lists.
     pub list_report: lockgate_webfilter::Report,
+    /// What became of the intrusion rules.
+    pub rule_report: lockgate_ids::Report,
     /// What keeps it from serving.
     pub errors: Vec<String>,
     /// What does not, and may be of interest.
@@ -44,6 +47,11 @@ pub fn load(config: &Config, number: u64, before: Option<&Arc<Signatures>>) -> L
     if list_report.lines_loaded() > 0 || config.files != Files::default() {
         databases.push(Arc::new(database));
     }
+    let Rules { database, report: rule_report, errors: rule_errors } = rules::load(config);
+    errors.extend(rule_errors);
+    if rule_report.both > 0 {
+        databases.push(Arc::new(database));
+    }
     memory::give_back();
     let generation = Generation {
         number,
@@ -51,7 +59,7 @@ pub fn load(config: &Config, number: u64, before: Option<&Arc<Signatures>>) -> L
         policy: Arc::new(config.policy.clone()),
         limits: Arc::new(config.limits.clone()),
     };
-    Loaded { generation, signatures, list_report, errors, notes }
+    Loaded { generation, signatures, list_report, rule_report, errors, notes }
 }
 
 /// Where the signatures come from, in one line.
@@ -95,14 +103,25 @@ pub fn line_of(config: &Config, group: &str, rule: &str) -> Option<Vec<u8>> {
     if let Some((_, bytes)) = lists::DEMONSTRATION.iter().find(|(name, _)| *name == file) {
         return bytes.split(|c| *c == b'\n').nth(line).map(<[u8]>::to_vec);
     }
+    if file == rules::DEMONSTRATION_NAME {
+        return rules::DEMONSTRATION.split(|c| *c == b'\n').nth(line).map(<[u8]>::to_vec);
+    }
     let named = |path: &PathBuf| path.ends_with(file);
     let signatures = config.databases.iter().find_map(|source| match source {
         Source::Demonstration => None,
         Source::Path(path) if path.is_dir() => files_below(path).ok()?.into_iter().find(named),
         Source::Path(path) => Some(path.clone()).filter(named),
     });
-    let path = signatures.or_else(|| lists::files(config, group).into_iter().find(named))?;
+    let path = signatures.or_else(|| lists::files(config, group).into_iter().find(named));
+    let path = path.or_else(|| rule_files(config).find(named))?;
     BufReader::new(File::open(path).ok()?).split(b'\n').nth(line)?.ok()
+}
+
+fn rule_files(config: &Config) -> impl Iterator<Item = PathBuf> + '_ {
+    config.rules.iter().flat_map(|source| match source {
+        Source::Demonstration => Vec::new(),
+        Source::Path(path) => rules::files(path).unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]

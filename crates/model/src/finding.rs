@@ -44,8 +44,10 @@ pub enum Class {
     Pua,
     /// A spam score over its threshold.
     Spam,
-    /// An intrusion rule matched.
+    /// An intrusion rule matched that wants it stopped (`drop`, `reject`).
     Intrusion,
+    /// An intrusion rule matched that wants to be told of it (`alert`).
+    Alert,
     /// An unwanted page.
     Web,
     /// Two readings of one format disagree, or a format is bent in a way that hides content.
@@ -58,11 +60,12 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Virus,
         Self::Pua,
         Self::Spam,
         Self::Intrusion,
+        Self::Alert,
         Self::Web,
         Self::Anomaly,
         Self::BannedName,
@@ -76,12 +79,41 @@ impl Class {
             Self::Pua => "pua",
             Self::Spam => "spam",
             Self::Intrusion => "intrusion",
+            Self::Alert => "alert",
             Self::Web => "web",
             Self::Anomaly => "anomaly",
             Self::BannedName => "banned_name",
             Self::BannedType => "banned_type",
         }
     }
+}
+
+/// What an intrusion rule says of itself: EVE's `alert` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Who numbers it (`gid`), mostly 1.
+    pub generator: u32,
+    /// Its number (`sid`).
+    pub id: u32,
+    /// Its revision (`rev`).
+    pub revision: u32,
+    /// What its class is called.
+    pub category: Arc<str>,
+    /// From 1, which weighs most.
+    pub severity: u8,
+    /// What it wants done.
+    pub wish: Wish,
+}
+
+/// What an intrusion rule wants done with what it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Say so (`alert`).
+    Tell,
+    /// Let it not go on (`drop`, `reject`).
+    Stop,
+    /// Ask no other rule (`pass`).
+    Pass,
 }
 
 /// What an engine hands to its [`Sink`](crate::Sink): a finding that does not yet know its part's path.
@@ -99,6 +131,8 @@ pub struct Hit {
     pub buffer: Buffer,
     /// At which byte of the view, where the rule is about bytes.
     pub offset: Option<u64>,
+    /// What an intrusion rule says of itself.
+    pub signature: Option<Arc<Signature>>,
 }
 
 /// A [`Hit`] with all that an analyst needs.
@@ -118,6 +152,8 @@ pub struct Finding {
     pub buffer: Buffer,
     /// At which byte of the view.
     pub offset: Option<u64>,
+    /// What an intrusion rule says of itself.
+    pub signature: Option<Arc<Signature>>,
 }
 
 /// What an engine that counts has counted: not by itself a finding.

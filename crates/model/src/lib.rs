@@ -15,7 +15,7 @@ pub mod verdict;
 pub use budget::{Budget, Grant, Limits, Pool};
 pub use engine::{Database, FlowState, Scanner, Sink, Want};
 pub use filetype::FileType;
-pub use finding::{Class, Engine, Finding, Hit, Incomplete, Points, PointsTerm, Reason};
+pub use finding::{Class, Engine, Finding, Hit, Incomplete, Points, PointsTerm, Reason, Signature, Wish};
 pub use flow::{Blame, Direction, Flow, Protocol, Security, Transaction, TransactionId};
 pub use network::Network;
 pub use part::{Buffer, BufferSet, Part, PartId};

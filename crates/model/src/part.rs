@@ -51,11 +51,17 @@ pub enum Buffer {
     HttpHeader,
     /// The `Content-Type` of a response as its server says it: the media type, and behind `;` its parameters.
     HttpContentType,
+    /// The first line of a request as it came, without its end.
+    HttpRequestLine,
+    /// The first line of a response as it came, without its end.
+    HttpResponseLine,
+    /// The lines of a response's header, `Name: value` and CRLF each, without those of the connection.
+    HttpResponseHeader,
 }
 
 impl Buffer {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::FileData,
         Self::MailHeader,
         Self::HttpMethod,
@@ -64,6 +70,9 @@ impl Buffer {
         Self::HttpUserAgent,
         Self::HttpHeader,
         Self::HttpContentType,
+        Self::HttpRequestLine,
+        Self::HttpResponseLine,
+        Self::HttpResponseHeader,
     ];
 
     /// The name used in rules, events and evidence.
@@ -77,6 +86,9 @@ impl Buffer {
             Self::HttpUserAgent => "http.user_agent",
             Self::HttpHeader => "http.header",
             Self::HttpContentType => "http.content_type",
+            Self::HttpRequestLine => "http.request_line",
+            Self::HttpResponseLine => "http.response_line",
+            Self::HttpResponseHeader => "http.response_header",
         }
     }
 }

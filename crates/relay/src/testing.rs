@@ -40,7 +40,7 @@ impl Scanner for Words {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         if chunk.windows(WORD.len()).any(|window| window == WORD) {
             let (rule, name) = ("test:1".into(), "Test.Worm".into());
-            sink.hit(Hit { class: Class::Virus, rule, name, part, buffer, offset: None });
+            sink.hit(Hit { class: Class::Virus, rule, name, part, buffer, offset: None, signature: None });
         }
         Want::More
     }

@@ -126,14 +126,14 @@ impl Transmission {
         sink.points(Points { sum: score.points, max: score.points_max.into(), terms });
         if let Some(by) = score.deciding().filter(|_| is_telling) {
             let (rule, name, buffer) = (by.rule().into(), Arc::clone(&by.category), Buffer::FileData);
-            sink.hit(Hit { class: Class::Web, rule, name, part, buffer, offset: None });
+            sink.hit(Hit { class: Class::Web, rule, name, part, buffer, offset: None, signature: None });
         }
     }
 
     fn report(&self, decision: &Decision, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         if let Some(by) = decision.by.as_ref().filter(|_| decision.outcome == Outcome::Banned) {
             let (rule, name) = (by.rule().into(), Arc::clone(&by.category));
-            sink.hit(Hit { class: Class::Web, rule, name, part, buffer, offset: None });
+            sink.hit(Hit { class: Class::Web, rule, name, part, buffer, offset: None, signature: None });
         }
     }
 }

@@ -23,6 +23,10 @@ pub struct Draft {
     pub cache: Cache,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// Where intrusion rules come from.
+    pub rules: Vec<Source>,
+    /// What their variables stand for: name and list.
+    pub rule_variables: Vec<(String, String)>,
     /// The certificate of an authority that is given.
     pub authority_certificate: Option<PathBuf>,
     /// Its key.
@@ -44,10 +48,10 @@ pub struct GroupLists {
     pub points_max: Option<i32>,
 }
 
-/// Where signatures or lists come from.
+/// Where signatures, lists or rules come from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The demonstration signatures or lists within the program.
+    /// The demonstration signatures, lists or rules within the program.
     Demonstration,
     /// A file or directory.
     Path(PathBuf),
@@ -83,6 +87,8 @@ impl Default for Draft {
             databases: vec![Source::Demonstration],
             cache: Cache::Auto,
             lists: vec![Source::Demonstration],
+            rules: vec![Source::Demonstration],
+            rule_variables: Vec::new(),
             authority_certificate: None,
             authority_key: None,
             phrases: lockgate_webfilter::phrases::Settings::default(),
@@ -95,7 +101,7 @@ impl Source {
     /// How they are called in the configuration.
     pub const DEMONSTRATION: &'static str = "builtin:demonstration";
 
-    /// Reads one of `databases` or `lists`.
+    /// Reads one of `databases`, `lists` or `rules`.
     pub fn read(value: Value<'_>) -> Result<Self, Wrong> {
         match value.text()? {
             Self::DEMONSTRATION => Ok(Self::Demonstration),

@@ -3,7 +3,7 @@
 
 use crate::config::draft::{Cache, Draft, Source};
 use crate::config::table::{Info, Section, key};
-use crate::config::{keys_interception, keys_listen, keys_page, keys_policy, keys_webfilter};
+use crate::config::{keys_ids, keys_interception, keys_listen, keys_page, keys_policy, keys_webfilter};
 use lockgate_relay::settings::EventsTo;
 
 /// `[gateway]`: the process.
@@ -215,6 +215,7 @@ pub fn shown() -> Vec<Shown> {
             about: keys_webfilter::ABOUT,
             rows: rows(&keys_webfilter::WEBFILTER),
         },
+        Shown { heading: "[ids]", about: keys_ids::ABOUT, rows: rows(&keys_ids::IDS) },
         Shown {
             heading: "[tls_interception]",
             about: keys_interception::ABOUT,

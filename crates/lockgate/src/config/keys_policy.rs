@@ -146,7 +146,16 @@ const FINDING_KEYS: &[Key<GroupDraft>] = &[
         on(d, Class::Pua, v)
     }),
     key("spam", ACTION, "\"tag\"", "A spam score over its threshold.", |d, v| on(d, Class::Spam, v)),
-    key("intrusion", ACTION, "\"reject\"", "An intrusion rule matched.", |d, v| on(d, Class::Intrusion, v)),
+    key(
+        "intrusion",
+        ACTION,
+        "\"reject\"",
+        "An intrusion rule matched whose action is `drop` or `reject`.",
+        |d, v| on(d, Class::Intrusion, v),
+    ),
+    key("alert", ACTION, "\"pass\"", "An intrusion rule matched whose action is `alert`.", |d, v| {
+        on(d, Class::Alert, v)
+    }),
     key("web", ACTION, "\"reject\"", "An unwanted page.", |d, v| on(d, Class::Web, v)),
     key(
         "anomaly",

@@ -6,6 +6,7 @@
 mod describe;
 mod draft;
 mod keys;
+mod keys_ids;
 mod keys_interception;
 mod keys_listen;
 mod keys_page;
@@ -64,6 +65,10 @@ pub struct Config {
     pub cache: Cache,
     /// Where web lists come from.
     pub lists: Vec<Source>,
+    /// Where intrusion rules come from.
+    pub rules: Vec<Source>,
+    /// What their variables stand for: name and list.
+    pub rule_variables: Vec<(String, String)>,
     /// How their phrases judge pages.
     pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
@@ -158,7 +163,8 @@ impl<'a> Reading<'a> {
                 "policy" => self.policy(value),
                 "tls_interception" => self.section(&keys_interception::INTERCEPTION, value),
                 "webfilter" => self.section(&keys_webfilter::WEBFILTER, value),
-                engine @ ("antispam" | "ids") => {
+                "ids" => self.section(&keys_ids::IDS, value),
+                engine @ "antispam" => {
                     let message = format!("[{engine}] is not there yet in this version: take it out");
                     self.problems.add(name.span(), message);
                 }
@@ -168,6 +174,7 @@ impl<'a> Reading<'a> {
                         "listen",
                         "antivirus",
                         "webfilter",
+                        "ids",
                         "tls_interception",
                         "policy",
                         "page",
@@ -318,6 +325,8 @@ impl<'a> Reading<'a> {
             databases: self.draft.databases,
             cache: self.draft.cache,
             lists: self.draft.lists,
+            rules: self.draft.rules,
+            rule_variables: self.draft.rule_variables,
             phrases: self.draft.phrases,
             files: self.draft.files,
             group_lists: self.group_lists,

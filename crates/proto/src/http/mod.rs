@@ -29,7 +29,10 @@ pub use request::{RequestHead, RequestReader};
 pub use response::{Eof, ResponseHead, ResponseReader};
 pub use trailers::{Trailing, trailers_from_http2};
 pub use url::{Scheme, Target, Url};
-pub use write::{ChunkHead, Form, LAST_CHUNK, chunk_head, last_chunk_with, write_request, write_response};
+pub use write::{
+    ChunkHead, Form, LAST_CHUNK, chunk_head, last_chunk_with, request_line, status_line, write_request,
+    write_response,
+};
 
 /// What becomes of a message that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,6 +43,24 @@ pub fn write_request(head: &RequestHead, form: Form, framing: Framing, out: &mut
     out.extend_from_slice(b"\r\n");
 }
 
+/// A request's first line as a server would read it, without its end: for who inspects it.
+pub fn request_line(head: &RequestHead) -> Vec<u8> {
+    let mut line = Vec::with_capacity(64);
+    word(&head.method, &mut line);
+    line.push(b' ');
+    target(head, Form::Origin, &mut line);
+    line.extend_from_slice(b" ");
+    line.extend_from_slice(format!("HTTP/{}", head.version.number()).as_bytes());
+    line
+}
+
+/// A response's first line, without its end: for who inspects it.
+pub fn status_line(head: &ResponseHead) -> Vec<u8> {
+    let mut line = format!("HTTP/{} {} ", head.version.number(), head.status).into_bytes();
+    text(&head.reason, &mut line);
+    line
+}
+
 /// Writes the target, and says what Host is to say of it.
 fn target(head: &RequestHead, form: Form, out: &mut Vec<u8>) -> Option<String> {
     let url = match &head.target {

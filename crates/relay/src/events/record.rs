@@ -243,9 +243,16 @@ impl Record<'_> {
 
     fn alert(&self, finding: &Finding, alert: &mut Object<'_>) {
         alert.text("action", if self.judgement.verdict > Verdict::Tag { "blocked" } else { "allowed" });
+        if let Some(signature) = &finding.signature {
+            alert.number("gid", signature.generator.into());
+            alert.number("signature_id", signature.id.into());
+            alert.number("rev", signature.revision.into());
+        }
         alert.text("signature", &finding.name);
-        alert.text("category", finding.class.name());
-        alert.number("severity", if finding.engine == Engine::Content { 3 } else { 1 });
+        let signature = finding.signature.as_deref();
+        alert.text("category", signature.map_or(finding.class.name(), |signature| &signature.category));
+        let severity = signature.map(|signature| signature.severity.into());
+        alert.number("severity", severity.unwrap_or(if finding.engine == Engine::Content { 3 } else { 1 }));
         alert.object("metadata", |metadata| {
             metadata.texts("verdict_id", [self.about.id.to_string()]);
             metadata.texts("engine", [finding.engine.name()]);

@@ -45,6 +45,7 @@ fn infected() -> Judgement {
         part: "1.2/a.zip/b\r\nforged.exe".into(),
         buffer: Buffer::FileData,
         offset: Some(12),
+        signature: None,
     };
     Judgement {
         verdict: Verdict::Reject,

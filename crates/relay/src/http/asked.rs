@@ -15,7 +15,8 @@ use lockgate_inspect::{Inspection, Root};
 use lockgate_model::Buffer;
 use lockgate_model::rewrite::Rewriting;
 use lockgate_proto::http::{
-    Fields, Framing, RequestHead, Scheme, Target, Trailing, Url, Version, strip_hop_by_hop, wants_close,
+    Fields, Framing, RequestHead, Scheme, Target, Trailing, Url, Version, request_line, strip_hop_by_hop,
+    wants_close,
 };
 use std::time::Instant;
 
@@ -201,6 +202,9 @@ impl Asked {
         inspection.about(Buffer::HttpHost, self.host.as_bytes());
         if let Some(user_agent) = self.head.fields.get("user-agent") {
             inspection.about(Buffer::HttpUserAgent, user_agent);
+        }
+        if inspection.wants(Buffer::HttpRequestLine) {
+            inspection.about(Buffer::HttpRequestLine, &request_line(&self.head));
         }
         if inspection.wants(Buffer::HttpHeader) {
             inspection.about(Buffer::HttpHeader, &self.header());

@@ -330,6 +330,7 @@ mod tests {
             part: "a.zip/<script>\r\n{{id}}".into(),
             buffer: Buffer::FileData,
             offset: None,
+            signature: None,
         };
         let judgement = Judgement {
             verdict: Verdict::Reject,

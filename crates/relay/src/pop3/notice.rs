@@ -81,6 +81,7 @@ mod tests {
             part: "1.2/a\r\n.\r\n+OK.zip".into(),
             buffer: Buffer::FileData,
             offset: None,
+            signature: None,
         };
         let judgement = Judgement { findings: vec![finding], deciding: Some(0), ..Judgement::default() };
         let mut heading = Heading::default();

@@ -100,7 +100,7 @@ fn because(judgement: &Judgement) -> String {
             Class::Virus => "virus",
             Class::Pua => "unwanted program",
             Class::Spam => "spam",
-            Class::Intrusion => "intrusion",
+            Class::Intrusion | Class::Alert => "intrusion",
             Class::Web => "unwanted content",
             Class::Anomaly => "misleading format",
             Class::BannedName => "banned name",

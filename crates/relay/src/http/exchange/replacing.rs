@@ -2,6 +2,7 @@
 //! replaced leaves as it came.
 
 use super::fault::{Fault, client_gone};
+use super::response::tell_head;
 use super::{Exchange, Response, media_type};
 use crate::http::content::Content;
 use crate::http::page::Way;
@@ -86,7 +87,7 @@ impl Exchange<'_> {
             return Ok(());
         };
         let head = head_of_replaced(held.head, content.len());
-        let inspection = self.open_replaced(content_type.as_deref());
+        let inspection = self.open_replaced(&head, content_type.as_deref());
         let replaced = Content::new(inspection, head, Framing::Length(content.len() as u64));
         let is_refused = replaced.inspection().is_refused();
         let response = self.response.insert(Response {
@@ -108,11 +109,12 @@ impl Exchange<'_> {
         self.response_came_to(ended)
     }
 
-    fn open_replaced(&self, content_type: Option<&str>) -> Inspection {
+    fn open_replaced(&self, head: &ResponseHead, content_type: Option<&str>) -> Inspection {
         let about = Transaction { direction: Direction::ToClient, ..self.about.clone() };
         let plan = self.whole_plan();
         let mut inspection = self.session.begin(&about, Arc::clone(&self.guest.group), Root::File, plan);
         self.asked.tell(&mut inspection);
+        tell_head(head, &mut inspection);
         inspection.about(Buffer::HttpContentType, content_type.unwrap_or_default().as_bytes());
         inspection
     }

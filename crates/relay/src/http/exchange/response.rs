@@ -3,7 +3,7 @@
 
 use super::fault::{Fault, client_gone, gateway, origin_fault};
 use super::{Exchange, Response, Upstream, hold_plan, is_stream, media_type, read_bytes, stream_plan};
-use crate::http::asked::is_of_connection;
+use crate::http::asked::{is_of_connection, lines};
 use crate::http::coding::{self, Codings};
 use crate::http::content::{Content, Outcome, Said};
 use crate::http::page::Way;
@@ -12,7 +12,9 @@ use crate::scratch::with_scratch;
 use crate::stream::{ReadOutcome, Reading};
 use lockgate_inspect::{HoldPlan, Inspection, Root};
 use lockgate_model::{Buffer, Direction, Reason, Transaction};
-use lockgate_proto::http::{Eof, Fields, Frame, Framing, ResponseHead, Trailing, Version, strip_hop_by_hop};
+use lockgate_proto::http::{
+    Eof, Fields, Frame, Framing, ResponseHead, Trailing, Version, status_line, strip_hop_by_hop,
+};
 use std::io;
 use std::sync::Arc;
 
@@ -124,7 +126,7 @@ impl Exchange<'_> {
         let status = head.status;
         let (held, note) = self.held_for_rules(&head, framing, &root, content_type.as_deref());
         let plan = held.as_ref().map(|_| self.whole_plan());
-        let inspection = self.open_response(came, root, content_type.as_deref(), plan);
+        let inspection = self.open_response(came, &head, root, content_type.as_deref(), plan);
         let is_stream = is_stream(content_type.as_deref());
         let mut content = Content::new(inspection, head, framing);
         if is_stream {
@@ -206,6 +208,7 @@ impl Exchange<'_> {
     fn open_response(
         &mut self,
         status: u16,
+        head: &ResponseHead,
         root: Root,
         content_type: Option<&str>,
         plan: Option<HoldPlan>,
@@ -220,6 +223,7 @@ impl Exchange<'_> {
         });
         let mut inspection = session.begin(&about, Arc::clone(&self.guest.group), root, plan);
         self.asked.tell(&mut inspection);
+        tell_head(head, &mut inspection);
         inspection.about(Buffer::HttpContentType, content_type.unwrap_or_default().as_bytes());
         if status == 206 {
             inspection.incomplete(Reason::Partial);
@@ -260,5 +264,17 @@ impl Exchange<'_> {
             Outcome::Whole => self.begin_replacing(),
             Outcome::Refused => Err(self.blocked(Way::ToClient)),
         }
+    }
+}
+
+/// Tells the engines what the server says before its content.
+pub(super) fn tell_head(head: &ResponseHead, inspection: &mut Inspection) {
+    if inspection.wants(Buffer::HttpResponseLine) {
+        inspection.about(Buffer::HttpResponseLine, &status_line(head));
+    }
+    if inspection.wants(Buffer::HttpResponseHeader) {
+        let mut fields = head.fields.clone();
+        strip_hop_by_hop(&mut fields);
+        inspection.about(Buffer::HttpResponseHeader, &lines(&fields));
     }
 }

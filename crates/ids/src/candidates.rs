@@ -1,0 +1,154 @@
+//! The rules that one transaction may be about: [`Candidates`]. Rule: a rule is told once, when the last of what it asks holds.
+
+use crate::database::{Compiled, Database};
+use crate::evaluate::{Answer, Piece, holds};
+use crate::flow::{Facts, locked};
+use crate::memory::Memory;
+use crate::views::ViewId;
+use lockgate_model::{Direction, Wish};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// How many rules one transaction may be about at a time.
+const CANDIDATES_MAX: usize = 4096;
+/// What is kept of buffers for rules that ask of them later.
+const KEPT_BYTES_MAX: usize = 256 << 10;
+
+/// A rule that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub rule: u32,
+    /// Where the first content was found in the view at hand.
+    pub offset: Option<u64>,
+}
+
+/// The rules that one transaction may be about.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    /// Of each, which of its lists have held: a bit for each.
+    open: BTreeMap<u32, u64>,
+    /// Those that are done with.
+    told: Vec<u32>,
+    /// Views that have been there, whole.
+    kept: Vec<(ViewId, Box<[u8]>)>,
+    kept_bytes: usize,
+    is_passed: bool,
+    /// Whether something was not asked for want of room or steps.
+    pub is_spent: bool,
+}
+
+/// What all questions of a transaction are asked with.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub database: &'a Database,
+    pub facts: &'a Facts,
+    pub direction: Direction,
+    pub memory: &'a Mutex<Memory>,
+}
+
+impl Candidates {
+    /// A view is there, whole or a piece of it, and these rules' patterns were found in it.
+    pub fn look(
+        &mut self,
+        asking: Asking<'_>,
+        view: ViewId,
+        piece: Piece<'_>,
+        found: &mut Vec<u32>,
+        told: &mut Vec<Told>,
+    ) {
+        found.sort_unstable();
+        found.dedup();
+        for rule in found.drain(..) {
+            self.consider(asking, rule);
+        }
+        let mut ready = Vec::new();
+        for (rule, held) in &mut self.open {
+            let compiled = &asking.database.rules[*rule as usize];
+            let mut offset = None;
+            for (list, bit) in compiled.lists.iter().zip(0..).filter(|(list, _)| list.view == view) {
+                if *held & 1 << bit != 0 {
+                    continue;
+                }
+                match holds(&list.tests, &list.of_decoded, piece) {
+                    Answer::Yes { offset: at } => {
+                        *held |= 1 << bit;
+                        offset = offset.or(at);
+                    }
+                    Answer::No => {}
+                    Answer::Spent => self.is_spent = true,
+                }
+            }
+            if held.count_ones() as usize == compiled.lists.len() {
+                ready.push(Told { rule: *rule, offset });
+            }
+        }
+        for ready in ready {
+            self.conclude(asking, ready, told);
+        }
+    }
+
+    /// A view that has ended is kept for rules that turn up later.
+    pub fn keep(&mut self, view: ViewId, bytes: &[u8]) {
+        if self.kept_bytes + bytes.len() <= KEPT_BYTES_MAX {
+            self.kept_bytes += bytes.len();
+            self.kept.push((view, bytes.into()));
+        } else {
+            self.is_spent = true;
+        }
+    }
+
+    /// What has come so far is asked of a rule that turns up.
+    fn consider(&mut self, asking: Asking<'_>, rule: u32) {
+        let compiled = &asking.database.rules[rule as usize];
+        if self.open.contains_key(&rule)
+            || self.told.contains(&rule)
+            || !asking.facts.concern(compiled, asking.direction)
+        {
+            return;
+        }
+        if self.open.len() >= CANDIDATES_MAX {
+            self.is_spent = true;
+            return;
+        }
+        let mut held = 0;
+        for (list, bit) in compiled.lists.iter().zip(0..) {
+            let kept = self.kept.iter().filter(|(view, _)| *view == list.view);
+            for (_, bytes) in kept {
+                match holds(&list.tests, &list.of_decoded, Piece::whole(bytes)) {
+                    Answer::Yes { .. } => held |= 1 << bit,
+                    Answer::No => {}
+                    Answer::Spent => self.is_spent = true,
+                }
+            }
+        }
+        self.open.insert(rule, held);
+    }
+
+    /// All that a rule asks of buffers holds: what it asks of the flow, and how often it is to be told.
+    fn conclude(&mut self, asking: Asking<'_>, ready: Told, told: &mut Vec<Told>) {
+        let Asking { database, facts, direction, memory } = asking;
+        let compiled: &Compiled = &database.rules[ready.rule as usize];
+        let mut memory = locked(memory);
+        if !compiled.agrees(&memory) {
+            return;
+        }
+        self.open.remove(&ready.rule);
+        self.told.push(ready.rule);
+        compiled.change(&mut memory);
+        drop(memory);
+        if self.is_passed || compiled.is_silent {
+            return;
+        }
+        if let Some(threshold) = &compiled.threshold {
+            let now = (database.clock)();
+            if !locked(&database.thresholds).admits(ready.rule, threshold, facts.pair(direction), now) {
+                return;
+            }
+        }
+        if compiled.signature.wish == Wish::Pass {
+            self.is_passed = true;
+            return;
+        }
+        told.push(ready);
+    }
+}

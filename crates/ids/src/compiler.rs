@@ -1,0 +1,330 @@
+//! Rule files → [`Database`]. Rule: a rule goes in whole or not at all, and what does not is reported.
+
+use crate::classes::Classes;
+use crate::database::{
+    Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
+};
+use crate::memory::Name;
+use crate::report::{Report, Scope};
+use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
+use crate::ruleset::header::{Action, Protocol};
+use crate::ruleset::lines::{RULE_BYTES_MAX, rules};
+use crate::ruleset::network::Variables;
+use crate::ruleset::parse;
+use crate::ruleset::rule::{Rule, Test};
+use crate::ruleset::sticky::Sticky;
+use crate::search::{SearchBuilder, fast_pattern};
+use crate::views::{ViewId, Views};
+use lockgate_model::{Buffer, BufferSet, Signature, Wish};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many views a rule may look at: one bit of a word says of each whether it held.
+const LISTS_MAX: usize = 64;
+
+/// Rule files, to be compiled together.
+#[derive(Default)]
+pub struct Sources {
+    files: Vec<(Arc<str>, Vec<u8>)>,
+    variables: Variables,
+    classes: Classes,
+}
+
+impl Sources {
+    /// No files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file: `classification.config` by its name, else rules.
+    pub fn add<'b>(&mut self, file_name: &str, bytes: impl Into<Cow<'b, [u8]>>) {
+        if file_name.rsplit('/').next() == Some("classification.config") {
+            return self.classes.read(&bytes.into());
+        }
+        self.files.push((file_name.into(), bytes.into().into_owned()));
+    }
+
+    /// Says what a variable of addresses stands for, a list as in rules.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the list.
+    pub fn set_addresses(&mut self, name: &str, list: &str) -> Result<(), String> {
+        self.variables.set_addresses(name, list)
+    }
+
+    /// The same for a variable of ports.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the list.
+    pub fn set_ports(&mut self, name: &str, list: &str) -> Result<(), String> {
+        self.variables.set_ports(name, list)
+    }
+
+    /// Makes a database of all that can be read, and a report of all that cannot.
+    pub fn compile(self, clock: Clock) -> (Database, Report) {
+        let mut report = Report::default();
+        let mut loaded = Vec::new();
+        for (file, bytes) in &self.files {
+            let short: Arc<str> = file.rsplit('/').next().unwrap_or_default().into();
+            let before = (loaded.len(), report.failures.len());
+            for text in rules(bytes) {
+                let Some(rule) = &text.rule else {
+                    report.fail(file, text.line, None, format!("longer than {RULE_BYTES_MAX} bytes"));
+                    continue;
+                };
+                match parse(rule, &self.variables) {
+                    Ok(rule) => loaded.push((
+                        rule,
+                        format!("{short}:{}", text.line).into(),
+                        (Arc::clone(file), text.line),
+                    )),
+                    Err(fault) => report.fail(file, text.line, Some(fault.at + 1), fault.reason),
+                }
+            }
+            let first = report.failures.get(before.1).filter(|_| loaded.len() == before.0).cloned();
+            report.useless.extend(first);
+        }
+        loaded.sort_by_key(|(rule, ..)| rank(rule));
+        let mut compiler = Compiler { classes: self.classes, ..Compiler::default() };
+        for (rule, place, (file, line)) in loaded {
+            match (scope_of(&rule), rule.header.protocol) {
+                (Scope::Nowhere, Protocol::Unread(name)) => *report.unread.entry(name).or_default() += 1,
+                (Scope::Both, _) => match compiler.add(rule, place) {
+                    Ok(()) => report.both += 1,
+                    Err(reason) => report.fail(&file, line, None, reason),
+                },
+                _ => report.wire += 1,
+            }
+        }
+        (compiler.finish(clock), report)
+    }
+}
+
+/// Of rules that match at one moment: those that let pass go first, then those that set bits which others ask for.
+fn rank(rule: &Rule) -> (u8, u8, u8) {
+    let action = match rule.header.action {
+        Action::Pass => 0,
+        Action::Drop => 1,
+        Action::Reject => 2,
+        Action::Alert => 3,
+    };
+    let is_asking = |action| matches!(action, BitAction::IsSet | BitAction::IsNotSet);
+    let asks = rule.bits.iter().any(|bit| is_asking(bit.action));
+    let sets = rule.bits.iter().any(|bit| !is_asking(bit.action));
+    let bits = match (sets, asks) {
+        (true, false) => 0,
+        (true, true) => 1,
+        (false, true) => 3,
+        (false, false) => 2,
+    };
+    (action, bits, rule.priority.unwrap_or(3))
+}
+
+/// Where a rule can be asked.
+fn scope_of(rule: &Rule) -> Scope {
+    if matches!(rule.header.protocol, Protocol::Unread(_)) {
+        return Scope::Nowhere;
+    }
+    let is_of_proxies = |protocol| matches!(protocol, Protocol::Http | Protocol::Smtp | Protocol::Pop3);
+    let is_stream = |protocol| matches!(protocol, Protocol::Ip | Protocol::Tcp | Protocol::TcpStream);
+    let protocol = rule.header.protocol;
+    let is_spoken = is_of_proxies(protocol) || is_stream(protocol);
+    let application = rule.application.is_none_or(|(protocol, is)| is && is_of_proxies(protocol));
+    let asks_packets = !rule.packet.is_empty()
+        || !rule.stream_sizes.is_empty()
+        || !rule.events.is_empty()
+        || rule.flow.stream == Some(Stream::No)
+        || rule.flow.is_fragmented.is_some()
+        || rule.flow.state == Some(FlowState::NotEstablished);
+    let is_filled = |sticky: Sticky| sticky == Sticky::Base64Data || buffer_of(sticky).is_some();
+    let is_content = !rule.lists.is_empty() && rule.lists.iter().all(|list| is_filled(list.sticky));
+    let bits_are_ours = rule.bits.iter().all(|bit| matches!(bit.track, Track::Flow | Track::Transaction));
+    if is_spoken && application && !asks_packets && is_content && bits_are_ours {
+        Scope::Both
+    } else {
+        Scope::Wire
+    }
+}
+
+/// The buffer of the waist that a sticky buffer is filled from.
+fn buffer_of(sticky: Sticky) -> Option<Buffer> {
+    use Sticky as S;
+    Some(match sticky {
+        S::FileData | S::FileName | S::HttpRequestBody | S::HttpResponseBody => Buffer::FileData,
+        S::HttpUri | S::HttpUriRaw | S::HttpMethod | S::HttpRequestLine => Buffer::HttpRequestLine,
+        S::HttpStatusCode | S::HttpStatusMessage | S::HttpResponseLine => Buffer::HttpResponseLine,
+        S::HttpServer | S::HttpLocation | S::HttpResponseHeader => Buffer::HttpResponseHeader,
+        S::HttpProtocol
+        | S::HttpHeader
+        | S::HttpHeaderRaw
+        | S::HttpHeaderNames
+        | S::HttpCookie
+        | S::HttpConnection
+        | S::HttpContentLength
+        | S::HttpContentType
+        | S::HttpStart => Buffer::HttpHeader,
+        S::HttpRequestHeader
+        | S::HttpUserAgent
+        | S::HttpHost
+        | S::HttpHostRaw
+        | S::HttpAccept
+        | S::HttpAcceptEncoding
+        | S::HttpAcceptLanguage
+        | S::HttpReferer => Buffer::HttpHeader,
+        _ => return None,
+    })
+}
+
+#[derive(Default)]
+struct Compiler {
+    rules: Vec<Compiled>,
+    views: Views,
+    searches: Vec<SearchBuilder>,
+    unsearched: Vec<Vec<u32>>,
+    names: HashMap<Box<str>, Name>,
+    classes: Classes,
+    known_signatures: HashMap<(u32, u32), ()>,
+}
+
+impl Compiler {
+    fn add(&mut self, rule: Rule, place: Arc<str>) -> Result<(), String> {
+        if rule.lists.len() > LISTS_MAX {
+            return Err(format!("it looks at more than {LISTS_MAX} buffers"));
+        }
+        if self.known_signatures.insert((rule.generator, rule.id), ()).is_some() {
+            return Err(format!("another rule has the number {}:{} already", rule.generator, rule.id));
+        }
+        let number = self.rules.len() as u32;
+        let fast = fast_pattern(&rule).map(|(list, bytes, any_case)| (list, bytes.to_vec(), any_case));
+        let signature = Arc::new(self.signature(&rule));
+        let mut views = Vec::with_capacity(rule.lists.len());
+        for list in &rule.lists {
+            views.push(self.view(list.sticky, &list.transforms).ok_or("too many kinds of buffers")?);
+        }
+        let is_found = fast.is_some_and(|(list, bytes, any_case)| {
+            let list = &rule.lists[list];
+            // What the buffer is made into is not searched where it is the rule's own: the pattern stands in that.
+            self.views
+                .id(list.sticky, &list.transforms)
+                .is_some_and(|view| self.searches[usize::from(view.0)].add(&bytes, any_case, number))
+        });
+        if !is_found {
+            let first = views.iter().copied().find(|view| self.views.sticky(*view) != Sticky::Base64Data);
+            let first = first.ok_or("it looks at nothing")?;
+            self.unsearched[usize::from(first.0)].push(number);
+        }
+        let compiled = self.compiled(rule, &views, signature, place);
+        self.rules.push(compiled);
+        Ok(())
+    }
+
+    fn compiled(
+        &mut self,
+        rule: Rule,
+        views: &[ViewId],
+        signature: Arc<Signature>,
+        place: Arc<str>,
+    ) -> Compiled {
+        let of_decoded = rule.lists.iter().find(|list| list.sticky == Sticky::Base64Data);
+        let of_decoded: Vec<Test> = of_decoded.map(|list| list.tests.clone()).unwrap_or_default();
+        let own = rule.lists.into_iter().zip(views).filter(|(list, _)| list.sticky != Sticky::Base64Data);
+        let lists = own.map(|(list, view)| {
+            let decodes = list.tests.iter().any(|test| matches!(test, Test::Base64(_)));
+            let of_decoded = if decodes { of_decoded.clone() } else { Vec::new() };
+            CompiledList { view: *view, tests: list.tests.into(), of_decoded: of_decoded.into() }
+        });
+        let lists = lists.collect();
+        let bits = rule.bits.iter().map(|bit| CompiledBit {
+            action: bit.action,
+            names: bit.names.iter().map(|name| self.name(name)).collect(),
+        });
+        let bits = bits.collect();
+        let integers = rule.integers.iter().map(|integer| self.integer(integer)).collect();
+        Compiled {
+            header: rule.header,
+            flow: rule.flow,
+            application: rule.application,
+            lists,
+            bits,
+            integers,
+            threshold: rule.threshold,
+            is_silent: rule.is_silent,
+            signature,
+            message: (*rule.message).into(),
+            place,
+        }
+    }
+
+    fn view(
+        &mut self,
+        sticky: Sticky,
+        transforms: &[crate::ruleset::transform::Transform],
+    ) -> Option<ViewId> {
+        let id = self.views.id(sticky, transforms)?;
+        self.searches.resize_with(self.views.len(), SearchBuilder::default);
+        self.unsearched.resize_with(self.views.len(), Vec::new);
+        Some(id)
+    }
+
+    fn signature(&self, rule: &Rule) -> Signature {
+        let class = rule.class.as_deref().and_then(|name| self.classes.of(name));
+        let text = |text: &str| -> Arc<str> { text.into() };
+        Signature {
+            generator: rule.generator,
+            id: rule.id,
+            revision: rule.revision,
+            category: class.map_or_else(
+                || text(rule.class.as_deref().unwrap_or_default()),
+                |class| text(&class.description),
+            ),
+            severity: rule.priority.or(class.map(|class| class.priority)).unwrap_or(3),
+            wish: match rule.header.action {
+                Action::Alert => Wish::Tell,
+                Action::Drop | Action::Reject => Wish::Stop,
+                Action::Pass => Wish::Pass,
+            },
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Name {
+        let next = self.names.len() as Name;
+        *self.names.entry(name.into()).or_insert(next)
+    }
+
+    fn integer(&mut self, integer: &FlowInteger) -> (Name, CompiledInteger) {
+        let mut value = |value: &IntegerValue| match value {
+            IntegerValue::Number(number) => CompiledValue::Number(*number),
+            IntegerValue::Named(name) => CompiledValue::Named(self.name(name)),
+        };
+        let action = match &integer.action {
+            IntegerAction::IsSet => CompiledInteger::IsSet,
+            IntegerAction::IsNotSet => CompiledInteger::IsNotSet,
+            IntegerAction::Set(to) => CompiledInteger::Set(value(to)),
+            IntegerAction::Add(more) => CompiledInteger::Add(value(more)),
+            IntegerAction::Subtract(less) => CompiledInteger::Subtract(value(less)),
+            IntegerAction::Compare(how, with) => CompiledInteger::Compare(*how, value(with)),
+        };
+        (self.name(&integer.name), action)
+    }
+
+    fn finish(self, clock: Clock) -> Database {
+        let all = (0..self.views.len() as u16).map(ViewId);
+        let buffers = all.filter_map(|view| buffer_of(self.views.sticky(view)));
+        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| match buffer {
+            Buffer::FileData => set.with(buffer),
+            _ => set.and(OF_EXCHANGES),
+        });
+        Database {
+            rules: self.rules,
+            views: self.views,
+            searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
+            unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
+            wants,
+            thresholds: Default::default(),
+            clock,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
+
+use crate::flow::Connection;
+use crate::memory::Name;
+use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare};
+use crate::ruleset::header::{Header, Protocol};
+use crate::ruleset::rule::Test;
+use crate::ruleset::threshold::Threshold;
+use crate::search::Search;
+use crate::thresholds::Thresholds;
+use crate::views::{ViewId, Views};
+use lockgate_model::{self as model, Buffer, BufferSet, Direction, Engine, Flow, FlowState, Signature};
+use std::sync::{Arc, Mutex};
+
+/// Says what second it is, counted from anywhere. It is asked only where a rule counts how often it has matched.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Compiled rules.
+pub struct Database {
+    pub(crate) rules: Vec<Compiled>,
+    pub(crate) views: Views,
+    /// For each view, the search for the fast patterns in it.
+    pub(crate) searches: Vec<Option<Search>>,
+    /// For each view, the rules that have no fast pattern and are asked when it is there.
+    pub(crate) unsearched: Vec<Box<[u32]>>,
+    /// Which buffers of the waist some rule looks at.
+    pub(crate) wants: BufferSet,
+    pub(crate) thresholds: Mutex<Thresholds>,
+    pub(crate) clock: Clock,
+}
+
+/// A rule, compiled. Its number is its rank: of those that match at one moment, the lower one goes first.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub header: Header,
+    pub flow: FlowTest,
+    pub application: Option<(Protocol, bool)>,
+    pub lists: Box<[CompiledList]>,
+    pub bits: Box<[CompiledBit]>,
+    pub integers: Box<[(Name, CompiledInteger)]>,
+    pub threshold: Option<Threshold>,
+    pub is_silent: bool,
+    pub signature: Arc<Signature>,
+    /// What it is called.
+    pub message: Arc<str>,
+    /// `FILE:LINE`.
+    pub place: Arc<str>,
+}
+
+/// What a rule asks of one view.
+#[derive(Debug)]
+pub(crate) struct CompiledList {
+    pub view: ViewId,
+    pub tests: Box<[Test]>,
+    /// What it asks of what is decoded from base64 there.
+    pub of_decoded: Box<[Test]>,
+}
+
+/// A bit, by its number.
+#[derive(Debug)]
+pub(crate) struct CompiledBit {
+    pub action: BitAction,
+    pub names: Box<[Name]>,
+}
+
+/// What is asked of a flow's number, or done with it.
+#[derive(Debug)]
+pub(crate) enum CompiledInteger {
+    IsSet,
+    IsNotSet,
+    Set(CompiledValue),
+    Add(CompiledValue),
+    Subtract(CompiledValue),
+    Compare(IntegerCompare, CompiledValue),
+}
+
+/// A number, or another number of the flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CompiledValue {
+    Number(u32),
+    Named(Name),
+}
+
+/// Which way of the two protocols' content rules for it are about, where a transaction is of that direction.
+pub(crate) fn is_way(rule: Option<Direction>, transaction: Direction) -> bool {
+    rule.is_none_or(|rule| rule == transaction)
+}
+
+impl Database {
+    /// How many rules are in use.
+    pub fn rules(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// What the searches take in memory, in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        self.searches.iter().flatten().map(Search::heap_bytes).sum()
+    }
+}
+
+impl model::Database for Database {
+    fn engine(&self) -> Engine {
+        Engine::Ids
+    }
+
+    fn wants(&self) -> BufferSet {
+        self.wants
+    }
+
+    fn open_flow(self: Arc<Self>, flow: &Flow) -> Box<dyn FlowState> {
+        Box::new(Connection::new(self, flow))
+    }
+}
+
+/// The buffers of the waist that a proxy fills for rules.
+pub(crate) const OF_EXCHANGES: BufferSet = BufferSet::EMPTY
+    .with(Buffer::HttpHost)
+    .with(Buffer::HttpRequestLine)
+    .with(Buffer::HttpHeader)
+    .with(Buffer::HttpResponseLine)
+    .with(Buffer::HttpResponseHeader);

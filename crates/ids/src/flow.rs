@@ -1,0 +1,153 @@
+//! One connection: who is on either side, and what rules have noted of it. Rule: transactions share it, a moment at a time.
+
+use crate::database::Database;
+use crate::database::{Compiled, CompiledInteger, CompiledValue, is_way};
+use crate::memory::Memory;
+use crate::ruleset::bits::{BitAction, FlowState as State};
+use crate::ruleset::header::{Protocol, Way};
+use crate::scanner::Transmission;
+use crate::thresholds::Pair;
+use lockgate_model::{self as model, Direction, Flow, FlowState, Scanner, Transaction};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One connection through a proxy.
+pub(crate) struct Connection {
+    database: Arc<Database>,
+    facts: Facts,
+    memory: Arc<Mutex<Memory>>,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub id: u64,
+    pub protocol: model::Protocol,
+    pub client: SocketAddr,
+    /// `None` where a client has asked a proxy: which server it will be, rules do not wait for.
+    pub server: Option<SocketAddr>,
+}
+
+impl Connection {
+    pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
+        let server = (flow.protocol != model::Protocol::Http).then_some(flow.server);
+        let facts = Facts { id: flow.id, protocol: flow.protocol, client: flow.client, server };
+        Self { database, facts, memory: Arc::default() }
+    }
+}
+
+impl FlowState for Connection {
+    fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
+        let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
+        Box::new(Transmission::new(database, self.facts, memory, about.direction))
+    }
+}
+
+impl Facts {
+    /// Whether a rule is about such a flow, and that way of it.
+    pub fn concern(&self, rule: &Compiled, direction: Direction) -> bool {
+        self.is_spoken(rule) && is_way(rule.flow.direction, direction) && self.is_between(rule, direction)
+    }
+
+    fn is_spoken(&self, rule: &Compiled) -> bool {
+        let own = match self.protocol {
+            model::Protocol::Http => Protocol::Http,
+            model::Protocol::Smtp => Protocol::Smtp,
+            model::Protocol::Pop3 => Protocol::Pop3,
+            // A file by itself came by no protocol: whatever could have brought it.
+            model::Protocol::File => return true,
+        };
+        let application = rule.application.is_none_or(|(protocol, is)| (protocol == own) == is);
+        let is_own = !rule.header.protocol.is_application() || rule.header.protocol == own;
+        is_own && application && rule.flow.state != Some(State::NotEstablished)
+    }
+
+    fn is_between(&self, rule: &Compiled, direction: Direction) -> bool {
+        if self.protocol == model::Protocol::File {
+            return true;
+        }
+        let (client, server) = (Some(self.client), self.server);
+        let (from, to) = if direction == Direction::ToServer { (client, server) } else { (server, client) };
+        let header = &rule.header;
+        let fits = |from: Option<SocketAddr>, to: Option<SocketAddr>| {
+            let is_source = |from: SocketAddr| {
+                header.source.contains(from.ip()) && header.source_ports.contains(from.port())
+            };
+            let is_destination = |to: SocketAddr| {
+                header.destination.contains(to.ip()) && header.destination_ports.contains(to.port())
+            };
+            from.is_none_or(is_source) && to.is_none_or(is_destination)
+        };
+        fits(from, to) || (header.way == Way::Both && fits(to, from))
+    }
+
+    /// Who sends to whom; what is not known counts as the client.
+    pub fn pair(&self, direction: Direction) -> Pair {
+        let (client, server) = (self.client.ip(), self.server.unwrap_or(self.client).ip());
+        let (source, destination) =
+            if direction == Direction::ToServer { (client, server) } else { (server, client) };
+        Pair { source, destination, flow: self.id }
+    }
+}
+
+/// The memory, whoever held it last.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Compiled {
+    /// Whether what the rule asks of the flow's memory holds.
+    pub fn agrees(&self, memory: &Memory) -> bool {
+        let bits = self.bits.iter().all(|bit| match bit.action {
+            BitAction::IsSet => bit.names.iter().any(|name| memory.is_set(*name)),
+            BitAction::IsNotSet => !bit.names.iter().any(|name| memory.is_set(*name)),
+            _ => true,
+        });
+        bits && self.integers.iter().all(|(name, integer)| match integer {
+            CompiledInteger::IsSet => memory.integer(*name).is_some(),
+            CompiledInteger::IsNotSet => memory.integer(*name).is_none(),
+            CompiledInteger::Compare(how, with) => {
+                let with = value(*with, memory);
+                memory.integer(*name).zip(with).is_some_and(|(own, with)| how.holds(own, with))
+            }
+            _ => true,
+        })
+    }
+
+    /// What the rule does to the flow's memory when it matches.
+    pub fn change(&self, memory: &mut Memory) {
+        for bit in &self.bits {
+            for name in &bit.names {
+                match bit.action {
+                    BitAction::Set => memory.set(*name),
+                    BitAction::Unset => memory.unset(*name),
+                    BitAction::Toggle => memory.toggle(*name),
+                    BitAction::IsSet | BitAction::IsNotSet => {}
+                }
+            }
+        }
+        for (name, integer) in &self.integers {
+            let own = memory.integer(*name);
+            let new = match integer {
+                CompiledInteger::Set(to) => value(*to, memory),
+                CompiledInteger::Add(more) => {
+                    value(*more, memory).map(|more| own.unwrap_or(0).saturating_add(more))
+                }
+                CompiledInteger::Subtract(less) => {
+                    value(*less, memory).map(|less| own.unwrap_or(0).saturating_sub(less))
+                }
+                _ => None,
+            };
+            if let Some(new) = new {
+                memory.set_integer(*name, new);
+            }
+        }
+    }
+}
+
+fn value(value: CompiledValue, memory: &Memory) -> Option<u32> {
+    match value {
+        CompiledValue::Number(number) => Some(number),
+        CompiledValue::Named(name) => memory.integer(name),
+    }
+}

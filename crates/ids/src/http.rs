@@ -1,0 +1,229 @@
+//! A head of HTTP → the sticky buffers of it. Rule: each is made as Suricata's manual says ("HTTP Keywords"), of what the proxy or
+//! the wire has read.
+
+use crate::ruleset::sticky::Sticky;
+use lockgate_model::Direction;
+
+/// Where the buffers go, each whole.
+pub(crate) type Fill<'a> = dyn FnMut(Sticky, &[u8]) + 'a;
+
+/// The buffers of a request's first line: `METHOD target HTTP/version`.
+pub(crate) fn request_line(line: &[u8], fill: &mut Fill<'_>) {
+    fill(Sticky::HttpRequestLine, line);
+    let mut words = line.splitn(2, |byte| *byte == b' ');
+    let (method, rest) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (target, protocol) = match rest.iter().rposition(|byte| *byte == b' ') {
+        Some(at) if rest[at + 1..].starts_with(b"HTTP/") => (&rest[..at], &rest[at + 1..]),
+        _ => (rest, b"".as_slice()),
+    };
+    fill(Sticky::HttpMethod, method);
+    fill(Sticky::HttpProtocol, protocol);
+    fill(Sticky::HttpUriRaw, target);
+    fill(Sticky::HttpUri, &normalised(target));
+}
+
+/// The buffers of a response's first line: `HTTP/version code message`.
+pub(crate) fn response_line(line: &[u8], fill: &mut Fill<'_>) {
+    fill(Sticky::HttpResponseLine, line);
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    fill(Sticky::HttpProtocol, words.next().unwrap_or_default());
+    fill(Sticky::HttpStatusCode, words.next().unwrap_or_default());
+    fill(Sticky::HttpStatusMessage, words.next().unwrap_or_default());
+}
+
+/// Fields that have a buffer of their own, in lower case.
+const FIELDS: [(&str, Sticky, Option<Direction>); 13] = [
+    ("user-agent", Sticky::HttpUserAgent, Some(Direction::ToServer)),
+    ("host", Sticky::HttpHostRaw, Some(Direction::ToServer)),
+    ("cookie", Sticky::HttpCookie, Some(Direction::ToServer)),
+    ("set-cookie", Sticky::HttpCookie, Some(Direction::ToClient)),
+    ("accept", Sticky::HttpAccept, Some(Direction::ToServer)),
+    ("accept-encoding", Sticky::HttpAcceptEncoding, Some(Direction::ToServer)),
+    ("accept-language", Sticky::HttpAcceptLanguage, Some(Direction::ToServer)),
+    ("referer", Sticky::HttpReferer, Some(Direction::ToServer)),
+    ("connection", Sticky::HttpConnection, None),
+    ("content-length", Sticky::HttpContentLength, None),
+    ("content-type", Sticky::HttpContentType, None),
+    ("server", Sticky::HttpServer, Some(Direction::ToClient)),
+    ("location", Sticky::HttpLocation, Some(Direction::ToClient)),
+];
+
+/// The buffers of a head's lines, `Name: value` and CRLF each.
+pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut Fill<'_>) {
+    let fields = || lines.split_inclusive(|byte| *byte == b'\n').filter_map(field);
+    let mut names = b"\r\n".to_vec();
+    let mut normal = Vec::with_capacity(lines.len());
+    for (name, value) in fields() {
+        names.extend_from_slice(name);
+        names.extend_from_slice(b"\r\n");
+        if !name.eq_ignore_ascii_case(b"cookie") && !name.eq_ignore_ascii_case(b"set-cookie") {
+            normal.extend_from_slice(name);
+            normal.extend_from_slice(b": ");
+            normal.extend_from_slice(value);
+            normal.extend_from_slice(b"\r\n");
+        }
+    }
+    names.extend_from_slice(b"\r\n");
+    let own = match direction {
+        Direction::ToServer => Sticky::HttpRequestHeader,
+        Direction::ToClient => Sticky::HttpResponseHeader,
+    };
+    for (name, value) in fields() {
+        fill(own, &[name, b": ", value].concat());
+    }
+    fill(Sticky::HttpHeaderNames, &names);
+    fill(Sticky::HttpStart, &[line, b"\r\n", lines, b"\r\n"].concat());
+    fill(Sticky::HttpHeader, &normal);
+    fill(Sticky::HttpHeaderRaw, &[lines, b"\r\n"].concat());
+    for (name, sticky, of) in FIELDS {
+        if of.is_none_or(|of| of == direction) {
+            one_field(name, sticky, &fields, fill);
+        }
+    }
+}
+
+/// All values of one field; of several, with `, ` between them.
+fn one_field<'a, I>(name: &str, sticky: Sticky, fields: &impl Fn() -> I, fill: &mut Fill<'_>)
+where
+    I: Iterator<Item = (&'a [u8], &'a [u8])>,
+{
+    let mut values =
+        fields().filter(|(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value);
+    let Some(first) = values.next() else { return };
+    let mut joined = first.to_vec();
+    for value in values {
+        joined.extend_from_slice(b", ");
+        joined.extend_from_slice(value);
+    }
+    if sticky == Sticky::HttpHostRaw {
+        fill(Sticky::HttpHost, &host_of(&joined));
+    }
+    fill(sticky, &joined);
+}
+
+fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = line.iter().position(|byte| *byte == b':')?;
+    Some((&line[..at], line[at + 1..].trim_ascii()))
+}
+
+/// In lower case, without a port.
+fn host_of(raw: &[u8]) -> Vec<u8> {
+    let port =
+        raw.iter().rposition(|byte| *byte == b':').filter(|at| raw[at + 1..].iter().all(u8::is_ascii_digit));
+    raw[..port.unwrap_or(raw.len())].to_ascii_lowercase()
+}
+
+/// A target as its server would read it: without scheme and host, escapes undone, `.` and `..` gone.
+fn normalised(target: &[u8]) -> Vec<u8> {
+    let target = without_authority(target);
+    let query = target.iter().position(|byte| *byte == b'?').unwrap_or(target.len());
+    let mut uri = without_dots(&unescaped(&target[..query]));
+    uri.extend_from_slice(&unescaped(&target[query..]));
+    uri
+}
+
+fn without_authority(target: &[u8]) -> &[u8] {
+    let Some(at) = target.windows(3).position(|window| window == b"://") else { return target };
+    if !target[..at].iter().all(u8::is_ascii_alphanumeric) {
+        return target;
+    }
+    let rest = &target[at + 3..];
+    let path = rest.iter().position(|byte| matches!(byte, b'/' | b'?'));
+    path.map_or(b"/".as_slice(), |path| &rest[path..])
+}
+
+fn unescaped(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((byte, behind)) = rest.split_first() {
+        let digit = |at: usize| behind.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high << 4 | low) as u8);
+                rest = &behind[2..];
+            }
+            _ => {
+                out.push(*byte);
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+/// RFC 3986 section 5.2.4.
+fn without_dots(path: &[u8]) -> Vec<u8> {
+    let mut out: Vec<u8> = Vec::with_capacity(path.len());
+    let mut segments = path.split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        match segment {
+            b"." => {}
+            b".." => {
+                out.pop();
+                let parent = out.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+                out.truncate(parent);
+                if out.is_empty() && path.first() == Some(&b'/') {
+                    out.push(b'/');
+                }
+            }
+            segment => {
+                out.extend_from_slice(segment);
+                if !is_last {
+                    out.push(b'/');
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(run: impl Fn(&mut Fill<'_>)) -> Vec<(&'static str, String)> {
+        let mut got = Vec::new();
+        run(&mut |sticky, bytes| got.push((sticky.name(), String::from_utf8_lossy(bytes).into_owned())));
+        got
+    }
+
+    #[test]
+    fn a_requests_first_line() {
+        let got = filled(|fill| request_line(b"GET http://a.example/x/../%41b?c=%20 HTTP/1.1", fill));
+        let of = |name: &str| got.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str());
+        assert_eq!(of("http.method"), Some("GET"));
+        assert_eq!(of("http.protocol"), Some("HTTP/1.1"));
+        assert_eq!(of("http.uri.raw"), Some("http://a.example/x/../%41b?c=%20"));
+        assert_eq!(of("http.uri"), Some("/Ab?c= "));
+    }
+
+    #[test]
+    fn the_lines_of_a_head() {
+        let lines = b"Host: A.example:80\r\ncookie: a=b\r\nX-Y:  z \r\n";
+        let got = filled(|fill| header(b"GET / HTTP/1.1", lines, Direction::ToServer, fill));
+        let of = |name: &str| got.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str());
+        assert_eq!(of("http.header"), Some("Host: A.example:80\r\nX-Y: z\r\n"));
+        assert_eq!(of("http.header_names"), Some("\r\nHost\r\ncookie\r\nX-Y\r\n\r\n"));
+        assert_eq!(of("http.host"), Some("a.example"));
+        assert_eq!(of("http.host.raw"), Some("A.example:80"));
+        assert_eq!(of("http.cookie"), Some("a=b"));
+        assert_eq!(of("http.referer"), None);
+        assert!(of("http.start").is_some_and(|start| start.ends_with("\r\n\r\n")));
+    }
+
+    #[test]
+    fn dots_and_escapes() {
+        for (target, want) in [
+            ("/a/./b/../c", "/a/c"),
+            ("/../../a", "/a"),
+            ("/a/..", "/"),
+            ("/%2e%2e/a?b/../c", "/a?b/../c"),
+            ("*", "*"),
+            ("/%4", "/%4"),
+            ("http://a", "/"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&normalised(target.as_bytes())), want, "{target}");
+        }
+    }
+}

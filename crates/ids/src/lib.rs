@@ -1,0 +1,25 @@
+//! Suricata's and Snort's rules, unchanged: ruleset (text → AST), compiler (→ [`Database`]), scanner (chunks → findings).
+//! Rule: bytes in, findings out; no file is opened here, and no rule is left out in silence.
+
+mod candidates;
+mod classes;
+mod compiler;
+mod database;
+mod evaluate;
+mod flow;
+mod http;
+mod memory;
+mod report;
+mod ruleset;
+mod scanner;
+mod search;
+mod stream;
+mod thresholds;
+mod views;
+
+pub use compiler::Sources;
+pub use database::{Clock, Database};
+pub use report::{FAILURES_MAX, Failure, Report, Scope};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! What a flow remembers between transactions: bits and numbers. Rule: rules know them by number; names end at compiling.
+
+use crate::ruleset::bits::IntegerCompare;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A name of a bit or number, counted from 0 over all rules.
+pub(crate) type Name = u32;
+
+/// How many bits and numbers one flow may have.
+const ENTRIES_MAX: usize = 256;
+
+/// One flow's bits and numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    bits: BTreeSet<Name>,
+    integers: BTreeMap<Name, u32>,
+}
+
+impl Memory {
+    pub fn is_set(&self, bit: Name) -> bool {
+        self.bits.contains(&bit)
+    }
+
+    pub fn set(&mut self, bit: Name) {
+        if self.bits.len() < ENTRIES_MAX {
+            self.bits.insert(bit);
+        }
+    }
+
+    pub fn unset(&mut self, bit: Name) {
+        self.bits.remove(&bit);
+    }
+
+    pub fn toggle(&mut self, bit: Name) {
+        if !self.bits.remove(&bit) {
+            self.set(bit);
+        }
+    }
+
+    pub fn integer(&self, name: Name) -> Option<u32> {
+        self.integers.get(&name).copied()
+    }
+
+    pub fn set_integer(&mut self, name: Name, value: u32) {
+        if self.integers.len() < ENTRIES_MAX || self.integers.contains_key(&name) {
+            self.integers.insert(name, value);
+        }
+    }
+}
+
+impl IntegerCompare {
+    pub fn holds(self, left: u32, right: u32) -> bool {
+        match self {
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Equal => left == right,
+            Self::NotEqual => left != right,
+            Self::GreaterOrEqual => left >= right,
+            Self::Greater => left > right,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Buffers → findings, for one transaction. Rule: what a proxy tells of an exchange is made into sticky buffers here, each once.
+
+use crate::candidates::{Asking, Candidates, Told};
+use crate::database::Database;
+use crate::evaluate::Piece;
+use crate::flow::Facts;
+use crate::http;
+use crate::memory::Memory;
+use crate::ruleset::sticky::Sticky;
+use crate::stream::Stream;
+use crate::views::ViewId;
+use lockgate_model::{Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Sink, Want, Wish};
+use std::sync::{Arc, Mutex};
+
+/// How much of a head is looked at.
+const HEAD_BYTES_MAX: usize = 128 << 10;
+/// How many parts of a transaction are looked at at a time.
+const STREAMS_MAX: usize = 64;
+
+/// One transaction.
+pub(crate) struct Transmission {
+    database: Arc<Database>,
+    facts: Facts,
+    memory: Arc<Mutex<Memory>>,
+    direction: Direction,
+    candidates: Candidates,
+    line: Vec<u8>,
+    header: Vec<u8>,
+    streams: Vec<(PartId, Stream)>,
+}
+
+impl Transmission {
+    pub fn new(
+        database: Arc<Database>,
+        facts: Facts,
+        memory: Arc<Mutex<Memory>>,
+        direction: Direction,
+    ) -> Self {
+        Self {
+            database,
+            facts,
+            memory,
+            direction,
+            candidates: Candidates::default(),
+            line: Vec::new(),
+            header: Vec::new(),
+            streams: Vec::new(),
+        }
+    }
+
+    /// A sticky buffer is there, whole.
+    fn fill(&mut self, sticky: Sticky, bytes: &[u8], told: &mut Vec<Told>) {
+        let Self { database, facts, memory, direction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, memory };
+        for view in database.views.of(sticky) {
+            let transformed = database.views.transformed(view, bytes);
+            let bytes = transformed.as_deref().unwrap_or(bytes);
+            let mut found = Vec::new();
+            if let Some(search) = &database.searches[usize::from(view.0)] {
+                let mut state = search.begin();
+                search.scan(&mut state, bytes, &mut found);
+                search.finish(&mut state, &mut found);
+            }
+            found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
+            candidates.look(asking, view, Piece::whole(bytes), &mut found, told);
+            candidates.keep(view, bytes);
+        }
+    }
+
+    /// A head is there: its line and its fields.
+    fn fill_head(&mut self, told: &mut Vec<Told>) {
+        let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
+        let direction = self.direction;
+        let mut filled = Vec::new();
+        let mut fill = |sticky: Sticky, bytes: &[u8]| filled.push((sticky, bytes.to_vec()));
+        match direction {
+            Direction::ToServer => http::request_line(&line, &mut fill),
+            Direction::ToClient => http::response_line(&line, &mut fill),
+        }
+        http::header(&line, &header, direction, &mut fill);
+        for (sticky, bytes) in filled {
+            self.fill(sticky, &bytes, told);
+        }
+    }
+
+    fn tell(&mut self, told: Vec<Told>, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
+        for Told { rule, offset } in told {
+            let rule = &self.database.rules[rule as usize];
+            let class = if rule.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
+            let (place, name) = (Arc::clone(&rule.place), Arc::clone(&rule.message));
+            let signature = Some(Arc::clone(&rule.signature));
+            sink.hit(Hit { class, rule: place, name, part, buffer, offset, signature });
+        }
+        if std::mem::take(&mut self.candidates.is_spent) {
+            sink.incomplete(part, Reason::Overload);
+        }
+    }
+
+    /// Which buffer a stream of the waist is, as rules call it.
+    fn streams_of(&self) -> impl Iterator<Item = Sticky> {
+        let of_way = match self.direction {
+            Direction::ToServer => Sticky::HttpRequestBody,
+            Direction::ToClient => Sticky::HttpResponseBody,
+        };
+        [Sticky::FileData, of_way].into_iter()
+    }
+
+    /// The streams of a part go on, or end.
+    fn run(&mut self, part: PartId, chunk: Option<&[u8]>, sink: &mut dyn Sink) {
+        let mut told = Vec::new();
+        let Self { database, facts, memory, direction, candidates, streams, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, memory };
+        for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
+            let unsearched = &database.unsearched[usize::from(stream.view.0)];
+            let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {
+                found.extend_from_slice(unsearched);
+                candidates.look(asking, view, piece, found, &mut told);
+            };
+            match chunk {
+                Some(chunk) => stream.push(database, chunk, &mut look),
+                None => stream.end(database, &mut look),
+            }
+        }
+        if !told.is_empty() || self.candidates.is_spent {
+            self.tell(told, part, Buffer::FileData, sink);
+        }
+    }
+}
+
+/// Takes as much as there is room for.
+fn gather(into: &mut Vec<u8>, chunk: &[u8]) -> Want {
+    let room = HEAD_BYTES_MAX - into.len().min(HEAD_BYTES_MAX);
+    into.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
+    Want::More
+}
+
+impl Scanner for Transmission {
+    fn open(&mut self, part: &Part) -> Want {
+        let is_full = self.streams.len() >= STREAMS_MAX;
+        self.candidates.is_spent |= is_full;
+        let stickies = self.streams_of();
+        let views: Vec<ViewId> =
+            stickies.flat_map(|sticky| self.database.views.of(sticky).collect::<Vec<_>>()).collect();
+        if is_full || views.is_empty() {
+            return Want::Done;
+        }
+        self.streams.extend(views.into_iter().map(|view| (part.id, Stream::new(&self.database, view))));
+        Want::More
+    }
+
+    fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
+        match (buffer, self.direction) {
+            (Buffer::FileData, _) => {
+                self.run(part, Some(chunk), sink);
+                Want::More
+            }
+            (Buffer::HttpRequestLine, Direction::ToServer)
+            | (Buffer::HttpResponseLine, Direction::ToClient) => gather(&mut self.line, chunk),
+            (Buffer::HttpHeader, Direction::ToServer) | (Buffer::HttpResponseHeader, Direction::ToClient) => {
+                gather(&mut self.header, chunk)
+            }
+            _ => Want::Done,
+        }
+    }
+
+    fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
+        match (buffer, self.direction) {
+            (Buffer::FileData, _) => {
+                self.run(part, None, sink);
+                self.streams.retain(|(of, _)| *of != part);
+            }
+            (Buffer::HttpHeader, Direction::ToServer) | (Buffer::HttpResponseHeader, Direction::ToClient) => {
+                let mut told = Vec::new();
+                self.fill_head(&mut told);
+                self.tell(told, part, buffer, sink);
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, part: PartId, _sink: &mut dyn Sink) {
+        self.streams.retain(|(of, _)| *of != part);
+    }
+
+    fn finish(&mut self, _sink: &mut dyn Sink) {}
+}

@@ -1,0 +1,121 @@
+//! Which rules a buffer may be about: one search for the fast patterns of all. Rule: it leaves out no rule that could hold.
+
+use crate::ruleset::content::{Content, Fast};
+use crate::ruleset::rule::{Rule, Test};
+use crate::ruleset::sticky::Sticky;
+use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
+use std::collections::HashMap;
+
+/// The fast patterns of the rules that look at one view, while they are gathered.
+#[derive(Default)]
+pub(crate) struct SearchBuilder {
+    set: PatternSet,
+    known: HashMap<(Vec<u8>, bool), u32>,
+    rules: Vec<Vec<u32>>,
+}
+
+impl SearchBuilder {
+    /// One more rule; `false` where its pattern cannot be searched.
+    pub fn add(&mut self, bytes: &[u8], any_case: bool, rule: u32) -> bool {
+        let key = if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() };
+        if let Some(known) = self.known.get(&(key.clone(), any_case)) {
+            self.rules[*known as usize].push(rule);
+            return true;
+        }
+        let case = if any_case { Case::Insensitive } else { Case::Sensitive };
+        let Ok(id) = self.set.add(&Wildcard::literal(bytes), case, Anchor::Anywhere) else { return false };
+        self.known.insert((key, any_case), id.0);
+        self.rules.push(vec![rule]);
+        true
+    }
+
+    /// The search for all of them.
+    pub fn finish(self) -> Option<Search> {
+        let database = self.set.compile().ok()?;
+        Some(Search { database, rules: self.rules.into_iter().map(Vec::into_boxed_slice).collect() })
+    }
+}
+
+/// The fast patterns of the rules that look at one view.
+pub(crate) struct Search {
+    database: matcher::Database,
+    /// For each pattern, whose it is.
+    rules: Box<[Box<[u32]>]>,
+}
+
+impl Search {
+    /// State for one buffer.
+    pub fn begin(&self) -> matcher::Scanner {
+        self.database.scanner()
+    }
+
+    /// Adds the rules whose pattern ends in this chunk.
+    pub fn scan(&self, state: &mut matcher::Scanner, chunk: &[u8], rules: &mut Vec<u32>) {
+        state.scan(&self.database, chunk, &mut |found| self.note(found, rules));
+    }
+
+    /// The buffer has ended.
+    pub fn finish(&self, state: &mut matcher::Scanner, rules: &mut Vec<u32>) {
+        state.finish(&self.database, &mut |found| self.note(found, rules));
+    }
+
+    fn note(&self, found: matcher::Match, rules: &mut Vec<u32>) -> Interest {
+        rules.extend_from_slice(&self.rules[found.pattern.0 as usize]);
+        Interest::More
+    }
+
+    /// What it takes in memory.
+    pub fn heap_bytes(&self) -> usize {
+        self.database.heap_bytes() + self.rules.iter().map(|rules| rules.len() * 4 + 16).sum::<usize>()
+    }
+}
+
+impl std::fmt::Debug for Search {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} patterns", self.rules.len())
+    }
+}
+
+/// The content that a rule is first looked for by: in which of its lists, and which bytes.
+pub(crate) fn fast_pattern(rule: &Rule) -> Option<(usize, &[u8], bool)> {
+    let contents = rule.lists.iter().enumerate().flat_map(|(at, list)| {
+        let of_list = list.tests.iter().filter_map(move |test| match test {
+            Test::Content(content) if !content.is_negated => Some(content),
+            _ => None,
+        });
+        of_list.map(move |content| (at, list.sticky, content))
+    });
+    let contents = contents.filter(|(_, sticky, _)| *sticky != Sticky::Base64Data);
+    let (at, _, content) = contents.max_by_key(|(_, sticky, content)| worth(*sticky, content))?;
+    let bytes = match content.fast {
+        Fast::Chop { offset, length } => {
+            content.bytes.get(usize::from(offset)..usize::from(offset) + usize::from(length))?
+        }
+        _ => &content.bytes,
+    };
+    Some((at, bytes, content.any_case))
+}
+
+/// How well a content tells its rule from others. What the rule's author chose goes before all.
+fn worth(sticky: Sticky, content: &Content) -> (bool, u32, u32) {
+    let is_chosen = content.fast != Fast::Perhaps;
+    // What nearly every exchange has says little, and the payload is searched for by so many.
+    let of_sticky = match sticky {
+        Sticky::HttpMethod | Sticky::HttpProtocol | Sticky::HttpStatusCode | Sticky::HttpStatusMessage => 0,
+        Sticky::Payload => 1,
+        _ => 2,
+    };
+    (is_chosen, of_sticky, strength(&content.bytes))
+}
+
+/// More for bytes that are seldom and differ.
+fn strength(bytes: &[u8]) -> u32 {
+    let mut seen = [false; 256];
+    let worth = |byte: &u8| match byte {
+        byte if std::mem::replace(&mut seen[usize::from(*byte)], true) => 1,
+        byte if byte.is_ascii_alphabetic() => 3,
+        byte if byte.is_ascii_graphic() || matches!(byte, b' ' | 0 | 1 | 0xff) => 4,
+        _ => 6,
+    };
+    bytes.iter().map(worth).sum()
+}

@@ -1,0 +1,81 @@
+//! A buffer without bound, looked at in pieces: [`Stream`]. Rule: the pieces begin and end at fixed offsets, so that the answer does
+//! not depend on how the bytes came.
+
+use crate::database::Database;
+use crate::evaluate::Piece;
+use crate::views::ViewId;
+use lockgate_matcher as matcher;
+
+/// Pieces begin at multiples of this.
+pub(crate) const STEP_BYTES: usize = 16 << 10;
+/// How long a piece is: what a rule asks of a stream is found if it is no farther apart than a step.
+pub(crate) const PIECE_BYTES: usize = 2 * STEP_BYTES;
+
+/// One view of one open part.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub view: ViewId,
+    search: Option<matcher::Scanner>,
+    held: Vec<u8>,
+    /// Where in the stream `held` begins.
+    base: u64,
+    /// The rules whose patterns were found in the step before this one, and in this one.
+    found: [Vec<u32>; 2],
+}
+
+impl Stream {
+    pub fn new(database: &Database, view: ViewId) -> Self {
+        let search = database.searches[usize::from(view.0)].as_ref();
+        Self {
+            view,
+            search: search.map(|search| search.begin()),
+            held: Vec::new(),
+            base: 0,
+            found: Default::default(),
+        }
+    }
+
+    /// Takes bytes; each piece that is full is looked at.
+    pub fn push(
+        &mut self,
+        database: &Database,
+        mut chunk: &[u8],
+        look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>),
+    ) {
+        while !chunk.is_empty() {
+            let room = PIECE_BYTES - self.held.len();
+            let (now, rest) = chunk.split_at(room.min(chunk.len()));
+            self.take(database, now);
+            chunk = rest;
+            if self.held.len() == PIECE_BYTES {
+                self.look(false, look);
+                self.held.drain(..STEP_BYTES);
+                self.base += STEP_BYTES as u64;
+                self.found.swap(0, 1);
+                self.found[1].clear();
+            }
+        }
+    }
+
+    /// The stream has ended.
+    pub fn end(&mut self, database: &Database, look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>)) {
+        let search = database.searches[usize::from(self.view.0)].as_ref();
+        if let (Some(search), Some(state)) = (search, &mut self.search) {
+            search.finish(state, &mut self.found[1]);
+        }
+        self.look(true, look);
+    }
+
+    fn take(&mut self, database: &Database, bytes: &[u8]) {
+        let search = database.searches[usize::from(self.view.0)].as_ref();
+        if let (Some(search), Some(state)) = (search, &mut self.search) {
+            search.scan(state, bytes, &mut self.found[1]);
+        }
+        self.held.extend_from_slice(bytes);
+    }
+
+    fn look(&mut self, is_last: bool, look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>)) {
+        let mut found: Vec<u32> = self.found.concat();
+        look(self.view, Piece { bytes: &self.held, base: self.base, is_last }, &mut found);
+    }
+}

@@ -1,0 +1,200 @@
+//! Rules over whole transactions, at every cut. Rule: what is told does not depend on how the bytes came.
+
+use crate::stream::{PIECE_BYTES, STEP_BYTES};
+use crate::{Database, Sources};
+use lockgate_model::{
+    Buffer, Class, Database as _, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Protocol,
+    Security, Sink, Transaction, TransactionId, Want,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn compiled(rules: &str) -> Arc<Database> {
+    let mut sources = Sources::new();
+    sources.add("test.rules", rules.as_bytes());
+    let seconds = AtomicU64::new(0);
+    let (database, report) = sources.compile(Arc::new(move || seconds.fetch_add(1, Ordering::Relaxed)));
+    assert_eq!(report.failures, []);
+    assert_eq!(report.both, rules.lines().count() as u64, "{report:?}");
+    Arc::new(database)
+}
+
+fn flow(protocol: Protocol) -> Flow {
+    Flow {
+        id: 1,
+        protocol,
+        security: Security::Clear,
+        client: "192.168.0.2:40000".parse().unwrap(),
+        server: "192.0.2.1:80".parse().unwrap(),
+        listener: "web".to_owned(),
+    }
+}
+
+fn about(direction: Direction) -> Transaction {
+    Transaction {
+        id: TransactionId(1),
+        direction,
+        group: "default".to_owned(),
+        sender: None,
+        recipients: Vec::new(),
+        name: None,
+        length: None,
+    }
+}
+
+fn part(id: u32) -> Part {
+    Part {
+        id: PartId(id),
+        parent: (id > 0).then_some(PartId::ROOT),
+        depth: u16::from(id > 0),
+        path: format!("{id}").into(),
+        name: None,
+        declared: None,
+        detected: FileType::Text,
+    }
+}
+
+#[derive(Default)]
+struct Found(Vec<(u32, Class, Buffer, Option<u64>)>);
+
+impl Sink for Found {
+    fn hit(&mut self, hit: Hit) {
+        let id = hit.signature.as_ref().map_or(0, |signature| signature.id);
+        self.0.push((id, hit.class, hit.buffer, hit.offset));
+    }
+}
+
+/// One request, or one response.
+struct Message<'a> {
+    line: &'a str,
+    header: &'a str,
+    content: &'a [u8],
+}
+
+impl Message<'_> {
+    fn run(&self, flow: &mut dyn FlowState, direction: Direction, piece: usize) -> Found {
+        let (mut found, root) = (Found::default(), part(0));
+        let mut scanner = flow.open(&about(direction));
+        let (line, header) = match direction {
+            Direction::ToServer => (Buffer::HttpRequestLine, Buffer::HttpHeader),
+            Direction::ToClient => (Buffer::HttpResponseLine, Buffer::HttpResponseHeader),
+        };
+        for (buffer, bytes) in [(line, self.line.as_bytes()), (header, self.header.as_bytes())] {
+            scanner.push(root.id, buffer, bytes, &mut found);
+            scanner.end(root.id, buffer, &mut found);
+        }
+        if scanner.open(&root) == Want::More {
+            for chunk in self.content.chunks(piece.max(1)) {
+                scanner.push(root.id, Buffer::FileData, chunk, &mut found);
+            }
+            scanner.end(root.id, Buffer::FileData, &mut found);
+        }
+        scanner.close(root.id, &mut found);
+        scanner.finish(&mut found);
+        found
+    }
+}
+
+fn ids(found: &Found) -> Vec<u32> {
+    found.0.iter().map(|(id, ..)| *id).collect()
+}
+
+const GET: Message<'static> = Message {
+    line: "GET /a/../x.php?id=%31 HTTP/1.1",
+    header: "Host: www.example\r\nUser-Agent: probe\r\nCookie: c=d\r\n",
+    content: b"",
+};
+
+#[test]
+fn the_buffers_of_a_request() {
+    let rules = r#"alert http any any -> any any (msg:"1"; http.uri; content:"/x.php?id=1"; startswith; endswith; sid:1;)
+alert http any any -> any any (msg:"2"; flow:established,to_server; content:"GET"; http_method; content:"x.php"; http_uri; content:"probe"; http_user_agent; sid:2;)
+alert http any any -> any any (msg:"3"; http.host; dotprefix; content:".example"; endswith; sid:3;)
+alert http any any -> any any (msg:"4"; http.header; content:!"Cookie"; http.cookie; content:"c=d"; bsize:3; sid:4;)
+alert http any any -> any any (msg:"5"; http.uri.raw; pcre:"/%3[0-9]$/"; sid:5;)
+alert http any any -> any any (msg:"6"; http.uri; content:"/y.php"; sid:6;)
+alert http any any -> any any (msg:"7"; flow:to_client; http.stat_code; content:"200"; sid:7;)
+drop tcp any any -> any any (msg:"8"; urilen:>10; http.uri; content:"x.php"; sid:8;)
+alert http 10.0.0.0/8 any -> any any (msg:"9"; http.uri; content:"x.php"; sid:9;)
+alert smtp any any -> any any (msg:"10"; file.data; content:"x.php"; sid:10;)"#;
+    let database = compiled(rules);
+    let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+    let mut found = ids(&GET.run(&mut *flow, Direction::ToServer, 1));
+    found.sort_unstable();
+    assert_eq!(found, [1, 2, 3, 4, 5, 8]);
+}
+
+#[test]
+fn streams_are_the_same_at_every_cut() {
+    let rules = r#"alert http any any -> any any (msg:"1"; flow:to_client; file.data; content:"begin"; content:"end"; distance:4; within:20; sid:1;)
+alert http any any -> any any (msg:"2"; flow:to_client; file_data; content:"tail"; endswith; sid:2;)
+alert http any any -> any any (msg:"3"; flow:to_client; file_data; content:"never"; offset:5; sid:3;)
+alert http any any -> any any (msg:"4"; flow:to_client; http.stat_code; content:"200"; file_data; content:"begin"; depth:50; sid:4;)
+drop http any any -> any any (msg:"5"; flow:to_client; http.response_body; content:"far"; content:"away"; distance:0; sid:5;)
+alert http any any -> any any (msg:"6"; flow:to_client; file_data; content:"begin"; depth:10; sid:6;)"#;
+    let database = compiled(rules);
+    let mut content = vec![b'.'; 3 * PIECE_BYTES];
+    let mut put = |at: usize, text: &[u8]| content[at..at + text.len()].copy_from_slice(text);
+    put(40, b"begin");
+    put(STEP_BYTES - 3, b"begin and end");
+    put(2 * PIECE_BYTES - 5, b"far and away");
+    let length = content.len();
+    content[length - 4..].copy_from_slice(b"tail");
+    let message = Message { line: "HTTP/1.1 200 OK", header: "Server: s\r\n", content: &content };
+    let run = |piece: usize| {
+        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+        let mut found = message.run(&mut *flow, Direction::ToClient, piece).0;
+        found.sort_unstable_by_key(|(id, ..)| *id);
+        found
+    };
+    let whole = run(content.len());
+    assert_eq!(whole.iter().map(|(id, ..)| *id).collect::<Vec<_>>(), [1, 2, 4, 5]);
+    assert_eq!(whole[0].3, Some(STEP_BYTES as u64 - 3));
+    assert_eq!(whole[3].1, Class::Intrusion);
+    for piece in [1, 7, 1000, STEP_BYTES - 1, STEP_BYTES, STEP_BYTES + 1, PIECE_BYTES, PIECE_BYTES + 1] {
+        assert_eq!(run(piece), whole, "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn a_flow_remembers_bits_and_numbers() {
+    let rules = r#"alert http any any -> any any (msg:"1"; flow:to_server; http.uri; content:"x.php"; flowbits:set,seen; flowbits:noalert; flowint:n,+,1; sid:1;)
+alert http any any -> any any (msg:"2"; flow:to_client; http.stat_code; content:"200"; flowbits:isset,seen; sid:2;)
+alert http any any -> any any (msg:"3"; flow:to_client; http.stat_code; content:"200"; flowbits:isnotset,seen; sid:3;)
+alert http any any -> any any (msg:"4"; flow:to_client; http.stat_code; content:"200"; flowint:n,>=,2; sid:4;)"#;
+    let database = compiled(rules);
+    let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+    let answer = Message { line: "HTTP/1.1 200 OK", header: "", content: b"" };
+    assert_eq!(ids(&answer.run(&mut *flow, Direction::ToClient, 1)), [3]);
+    assert_eq!(ids(&GET.run(&mut *flow, Direction::ToServer, 1)), [0_u32; 0]);
+    assert_eq!(ids(&answer.run(&mut *flow, Direction::ToClient, 1)), [2]);
+    GET.run(&mut *flow, Direction::ToServer, 1);
+    assert_eq!(ids(&answer.run(&mut *flow, Direction::ToClient, 1)), [4, 2]);
+}
+
+#[test]
+fn pass_goes_before_others_and_thresholds_count() {
+    let rules = r#"alert http any any -> any any (msg:"1"; http.uri; content:"x.php"; threshold:type limit, track by_src, count 1, seconds 60; sid:1;)
+pass http any any -> any any (msg:"2"; http.user_agent; content:"friend"; sid:2;)"#;
+    let database = compiled(rules);
+    let run = |header: &str| {
+        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+        ids(&Message { header, ..GET }.run(&mut *flow, Direction::ToServer, 1))
+    };
+    assert_eq!(run("Host: a\r\n"), [1]);
+    assert_eq!(run("Host: a\r\n"), [0_u32; 0], "the limit is one in a minute");
+}
+
+#[test]
+fn what_is_not_loaded_is_said() {
+    let mut sources = Sources::new();
+    let rules = "alert tcp any any -> any any (content:\"a\"; lua:x; sid:1;)\nalert smb any any -> any any (content:\"a\"; sid:2;)\n\
+        alert tcp any any -> any any (flags:S; sid:3;)\nalert http any any -> any any (http.uri; content:\"a\"; sid:4;)\n\
+        alert http any any -> any any (http.uri; content:\"b\"; sid:4;)\n";
+    sources.add("dir/some.rules", rules.as_bytes());
+    let (database, report) = sources.compile(Arc::new(|| 0));
+    assert_eq!((database.rules(), report.both, report.wire, report.rules_failed()), (1, 1, 1, 3));
+    let failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
+    assert_eq!(failures[0], "dir/some.rules:1:44: lua: programs in rules are not run");
+    assert!(failures[1].starts_with("dir/some.rules:5: another rule has the number 1:4"));
+}

@@ -1,0 +1,137 @@
+//! How often rules say what they find, over all flows: [`Thresholds`]. Rule: the table has a bound; when it is full, what is
+//! oldest goes, and what is not counted is told.
+
+use crate::ruleset::threshold::{Counting, Threshold, ThresholdKind};
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// How many counters there are at most.
+const COUNTERS_MAX: usize = 65_536;
+
+/// What is counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    rule: u32,
+    source: Option<IpAddr>,
+    destination: Option<IpAddr>,
+    flow: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    since: u64,
+    count: u32,
+    /// At which count the next one is told (`backoff`).
+    next: u32,
+}
+
+/// Who is between whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub source: IpAddr,
+    pub destination: IpAddr,
+    pub flow: u64,
+}
+
+/// The counters of all rules.
+#[derive(Debug, Default)]
+pub(crate) struct Thresholds {
+    counters: HashMap<Key, Counter>,
+}
+
+impl Thresholds {
+    /// The rule has matched once more, at that second: whether it is to be told.
+    pub fn admits(&mut self, rule: u32, threshold: &Threshold, between: Pair, now: u64) -> bool {
+        let source =
+            matches!(threshold.counting, Counting::Source | Counting::Pair).then_some(between.source);
+        let destination = matches!(threshold.counting, Counting::Destination | Counting::Pair)
+            .then_some(between.destination);
+        let flow = if threshold.counting == Counting::Flow { between.flow } else { 0 };
+        let key = Key { rule, source, destination, flow };
+        if self.counters.len() >= COUNTERS_MAX && !self.counters.contains_key(&key) {
+            self.make_room();
+        }
+        let fresh = Counter { since: now, count: 0, next: threshold.count };
+        let counter = self.counters.entry(key).or_insert(fresh);
+        let is_over =
+            threshold.seconds > 0 && now.saturating_sub(counter.since) >= u64::from(threshold.seconds);
+        if is_over {
+            *counter = fresh;
+        }
+        counter.count = counter.count.saturating_add(1);
+        match threshold.kind {
+            ThresholdKind::Limit => counter.count <= threshold.count,
+            ThresholdKind::Both => counter.count == threshold.count,
+            ThresholdKind::Filter => counter.count > threshold.count,
+            ThresholdKind::Threshold => {
+                let is_full = counter.count >= threshold.count;
+                if is_full {
+                    counter.count = 0;
+                }
+                is_full
+            }
+            ThresholdKind::Backoff { multiplier } => {
+                let is_next = counter.count == counter.next;
+                if is_next {
+                    counter.next = counter.next.saturating_mul(multiplier.max(2));
+                }
+                is_next
+            }
+        }
+    }
+
+    /// Half of the counters go, the oldest.
+    fn make_room(&mut self) {
+        let mut begun: Vec<u64> = self.counters.values().map(|counter| counter.since).collect();
+        let middle = begun.len() / 2;
+        let (_, middle, _) = begun.select_nth_unstable(middle);
+        let middle = *middle;
+        let mut left = COUNTERS_MAX / 2;
+        self.counters.retain(|_, counter| {
+            let stays = counter.since >= middle && left > 0;
+            left -= usize::from(stays);
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(kind: ThresholdKind, count: u32, times: &[u64]) -> Vec<bool> {
+        let threshold = Threshold { kind, counting: Counting::Source, count, seconds: 60 };
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let pair = Pair { source: address, destination: address, flow: 1 };
+        let mut thresholds = Thresholds::default();
+        times.iter().map(|now| thresholds.admits(1, &threshold, pair, *now)).collect()
+    }
+
+    #[test]
+    fn each_kind_counts_in_its_way() {
+        let times = [0, 1, 2, 3, 60, 61];
+        assert_eq!(told(ThresholdKind::Limit, 1, &times), [true, false, false, false, true, false]);
+        assert_eq!(told(ThresholdKind::Threshold, 2, &times), [false, true, false, true, false, true]);
+        assert_eq!(told(ThresholdKind::Both, 2, &times), [false, true, false, false, false, true]);
+        assert_eq!(told(ThresholdKind::Filter, 2, &times), [false, false, true, true, false, false]);
+        let backoff = ThresholdKind::Backoff { multiplier: 2 };
+        assert_eq!(told(backoff, 1, &[0, 1, 2, 3, 4]), [true, true, false, true, false]);
+    }
+
+    #[test]
+    fn the_table_has_a_bound() {
+        let threshold =
+            Threshold { kind: ThresholdKind::Limit, counting: Counting::Source, count: 1, seconds: 60 };
+        let mut thresholds = Thresholds::default();
+        for host in 0..COUNTERS_MAX as u32 * 2 {
+            let source = IpAddr::from(host.to_be_bytes());
+            assert!(thresholds.admits(
+                1,
+                &threshold,
+                Pair { source, destination: source, flow: 0 },
+                host.into()
+            ));
+            assert!(thresholds.counters.len() <= COUNTERS_MAX);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What rules look at: sticky buffers, as they are or transformed. Rule: each is made once, however many rules ask for it.
+
+use crate::ruleset::sticky::Sticky;
+use crate::ruleset::transform::Transform;
+
+/// A buffer as rules look at it: its number in [`Views`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ViewId(pub u16);
+
+/// All that some rule looks at.
+#[derive(Debug, Default)]
+pub(crate) struct Views {
+    views: Vec<(Sticky, Box<[Transform]>)>,
+}
+
+impl Views {
+    /// The number of that one; `None` where there are too many.
+    pub fn id(&mut self, sticky: Sticky, transforms: &[Transform]) -> Option<ViewId> {
+        let known = self.views.iter().position(|(of, by)| *of == sticky && **by == *transforms);
+        let at = known.unwrap_or(self.views.len());
+        if known.is_none() {
+            self.views.push((sticky, transforms.into()));
+        }
+        u16::try_from(at).ok().map(ViewId)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    /// The buffer that it is made of.
+    pub fn sticky(&self, id: ViewId) -> Sticky {
+        self.views[usize::from(id.0)].0
+    }
+
+    /// Those that are made of a buffer.
+    pub fn of(&self, sticky: Sticky) -> impl Iterator<Item = ViewId> + '_ {
+        let ids = (0..).map(ViewId);
+        self.views.iter().zip(ids).filter(move |((of, _), _)| *of == sticky).map(|(_, id)| id)
+    }
+
+    /// The buffer as it is looked at; `None` where that is as it came.
+    pub fn transformed(&self, id: ViewId, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (first, others) = self.views[usize::from(id.0)].1.split_first()?;
+        Some(others.iter().fold(first.apply(bytes), |bytes, transform| transform.apply(&bytes)))
+    }
+}
