@@ -32,6 +32,8 @@ pub(crate) struct Candidates {
     /// Views that have been there, whole.
     kept: Vec<(ViewId, Box<[u8]>)>,
     kept_bytes: usize,
+    /// Those of which all holds.
+    ready: Vec<Told>,
     is_passed: bool,
     /// Whether something was not asked for want of room or steps.
     pub is_spent: bool,
@@ -48,20 +50,12 @@ pub(crate) struct Asking<'a> {
 
 impl Candidates {
     /// A view is there, whole or a piece of it, and these rules' patterns were found in it.
-    pub fn look(
-        &mut self,
-        asking: Asking<'_>,
-        view: ViewId,
-        piece: Piece<'_>,
-        found: &mut Vec<u32>,
-        told: &mut Vec<Told>,
-    ) {
+    pub fn look(&mut self, asking: Asking<'_>, view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>) {
         found.sort_unstable();
         found.dedup();
         for rule in found.drain(..) {
             self.consider(asking, rule);
         }
-        let mut ready = Vec::new();
         for (rule, held) in &mut self.open {
             let compiled = &asking.database.rules[*rule as usize];
             let mut offset = None;
@@ -79,12 +73,21 @@ impl Candidates {
                 }
             }
             if held.count_ones() as usize == compiled.lists.len() {
-                ready.push(Told { rule: *rule, offset });
+                self.ready.push(Told { rule: *rule, offset });
             }
         }
-        for ready in ready {
-            self.conclude(asking, ready, told);
+    }
+
+    /// The rules that hold by now, the one first that goes before others.
+    pub fn conclude(&mut self, asking: Asking<'_>) -> Vec<Told> {
+        let mut told = Vec::new();
+        if !self.ready.is_empty() {
+            let mut ready = std::mem::take(&mut self.ready);
+            ready.sort_by_key(|ready| ready.rule);
+            ready.dedup_by_key(|ready| ready.rule);
+            ready.into_iter().for_each(|ready| self.decide(asking, ready, &mut told));
         }
+        told
     }
 
     /// A view that has ended is kept for rules that turn up later.
@@ -125,7 +128,7 @@ impl Candidates {
     }
 
     /// All that a rule asks of buffers holds: what it asks of the flow, and how often it is to be told.
-    fn conclude(&mut self, asking: Asking<'_>, ready: Told, told: &mut Vec<Told>) {
+    fn decide(&mut self, asking: Asking<'_>, ready: Told, told: &mut Vec<Told>) {
         let Asking { database, facts, direction, memory } = asking;
         let compiled: &Compiled = &database.rules[ready.rule as usize];
         let mut memory = locked(memory);

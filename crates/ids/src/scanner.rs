@@ -49,7 +49,7 @@ impl Transmission {
     }
 
     /// A sticky buffer is there, whole.
-    fn fill(&mut self, sticky: Sticky, bytes: &[u8], told: &mut Vec<Told>) {
+    fn fill(&mut self, sticky: Sticky, bytes: &[u8]) {
         let Self { database, facts, memory, direction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, memory };
         for view in database.views.of(sticky) {
@@ -62,37 +62,36 @@ impl Transmission {
                 search.finish(&mut state, &mut found);
             }
             found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
-            candidates.look(asking, view, Piece::whole(bytes), &mut found, told);
+            candidates.look(asking, view, Piece::whole(bytes), &mut found);
             candidates.keep(view, bytes);
         }
     }
 
     /// A head is there: its line and its fields.
-    fn fill_head(&mut self, told: &mut Vec<Told>) {
+    fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
         let direction = self.direction;
-        let mut filled = Vec::new();
-        let mut fill = |sticky: Sticky, bytes: &[u8]| filled.push((sticky, bytes.to_vec()));
+        let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
             Direction::ToServer => http::request_line(&line, &mut fill),
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
-        for (sticky, bytes) in filled {
-            self.fill(sticky, &bytes, told);
-        }
     }
 
-    fn tell(&mut self, told: Vec<Told>, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        for Told { rule, offset } in told {
-            let rule = &self.database.rules[rule as usize];
+    /// What holds by now is told.
+    fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
+        let Self { database, facts, memory, direction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, memory };
+        for Told { rule, offset } in candidates.conclude(asking) {
+            let rule = &database.rules[rule as usize];
             let class = if rule.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
             let (place, name) = (Arc::clone(&rule.place), Arc::clone(&rule.message));
             let signature = Some(Arc::clone(&rule.signature));
             sink.hit(Hit { class, rule: place, name, part, buffer, offset, signature });
         }
-        if std::mem::take(&mut self.candidates.is_spent) {
-            sink.incomplete(part, Reason::Overload);
+        if std::mem::take(&mut candidates.is_spent) {
+            sink.incomplete(part, Reason::Held);
         }
     }
 
@@ -107,23 +106,20 @@ impl Transmission {
 
     /// The streams of a part go on, or end.
     fn run(&mut self, part: PartId, chunk: Option<&[u8]>, sink: &mut dyn Sink) {
-        let mut told = Vec::new();
         let Self { database, facts, memory, direction, candidates, streams, .. } = self;
         let asking = Asking { database, facts, direction: *direction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
             let unsearched = &database.unsearched[usize::from(stream.view.0)];
             let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {
                 found.extend_from_slice(unsearched);
-                candidates.look(asking, view, piece, found, &mut told);
+                candidates.look(asking, view, piece, found);
             };
             match chunk {
                 Some(chunk) => stream.push(database, chunk, &mut look),
                 None => stream.end(database, &mut look),
             }
         }
-        if !told.is_empty() || self.candidates.is_spent {
-            self.tell(told, part, Buffer::FileData, sink);
-        }
+        self.tell(part, Buffer::FileData, sink);
     }
 }
 
@@ -170,9 +166,8 @@ impl Scanner for Transmission {
                 self.streams.retain(|(of, _)| *of != part);
             }
             (Buffer::HttpHeader, Direction::ToServer) | (Buffer::HttpResponseHeader, Direction::ToClient) => {
-                let mut told = Vec::new();
-                self.fill_head(&mut told);
-                self.tell(told, part, buffer, sink);
+                self.fill_head();
+                self.tell(part, buffer, sink);
             }
             _ => {}
         }

@@ -181,6 +181,11 @@ pass http any any -> any any (msg:"2"; http.user_agent; content:"friend"; sid:2;
         let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
         ids(&Message { header, ..GET }.run(&mut *flow, Direction::ToServer, 1))
     };
+    assert_eq!(
+        run("User-Agent: friend\r\n"),
+        [0_u32; 0],
+        "a rule lets it pass, whichever buffer comes first"
+    );
     assert_eq!(run("Host: a\r\n"), [1]);
     assert_eq!(run("Host: a\r\n"), [0_u32; 0], "the limit is one in a minute");
 }

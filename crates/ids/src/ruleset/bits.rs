@@ -86,11 +86,8 @@ pub(crate) struct Bit {
 const EXPIRE_DEFAULT: u32 = 30;
 
 fn names_of(text: &str) -> Result<Box<[Box<str>]>, String> {
-    let names: Box<[Box<str>]> = text
-        .split(['|', '&'])
-        .map(|name| name.trim().into())
-        .filter(|name: &Box<str>| !name.is_empty())
-        .collect();
+    let names = text.split(['|', '&']).map(str::trim).filter(|name| !name.is_empty());
+    let names: Box<[Box<str>]> = names.map(Into::into).collect();
     if names.is_empty() { Err("the bit's name is missing".to_owned()) } else { Ok(names) }
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Compare {
     },
 }
 
+type Make = fn(u64) -> Compare;
+
 impl Compare {
     pub fn holds(self, number: u64) -> bool {
         match self {
@@ -58,7 +60,7 @@ impl Compare {
             }
             return Ok(if is_negated { Self::NotBetween(low, high) } else { Self::Between(low, high) });
         }
-        let operators: [(&str, fn(u64) -> Self); 6] = [
+        let operators: [(&str, Make); 6] = [
             ("<=", Self::LessOrEqual),
             (">=", Self::GreaterOrEqual),
             ("!=", Self::NotEqual),

@@ -58,7 +58,9 @@ fn key(text: &str) -> Result<Box<[u8]>, String> {
     let pairs = text.as_bytes().chunks(2);
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let key: Option<Vec<u8>> = pairs.map(byte).collect();
-    key.filter(|key| !key.is_empty() && text.len() % 2 == 0).map(Vec::into_boxed_slice).ok_or_else(wrong)
+    key.filter(|key| !key.is_empty() && text.len().is_multiple_of(2))
+        .map(Vec::into_boxed_slice)
+        .ok_or_else(wrong)
 }
 
 /// What `isspace` of C takes for white space.
