@@ -75,7 +75,7 @@ impl Database {
             tail_bytes: 0,
             patterns: pattern_count,
         };
-        let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
+        let mut windows: BTreeMap<Shape, Vec<(u32, Window, Check)>> = BTreeMap::new();
         for (number, pattern) in patterns.into_iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let (rank, anchor) = match at {
@@ -95,7 +95,8 @@ impl Database {
                             window
                         }
                         Some(Search::Blocks(shape, window)) => {
-                            windows.entry(shape).or_default().push((id, window.clone()));
+                            let check = Check::new(&piece.head, &window);
+                            windows.entry(shape).or_default().push((id, window.clone(), check));
                             window
                         }
                     }
@@ -129,19 +130,17 @@ impl Database {
     }
 
     /// Windows that are searched in one pass.
-    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window)]) {
+    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window, Check)]) {
         if shape.when == When::Led {
-            for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
+            for before in windows.iter().filter_map(|(id, _, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
         }
         if !Short::fits(shape) {
             return self.groups.push(Blocks::new(shape, windows));
         }
-        let check = |segment: u32| self.fronts[segment as usize].check;
-        let checked = windows.iter().map(|(segment, window)| (*segment, window.clone(), check(*segment)));
         let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, &checked.collect::<Vec<_>>(), &rates));
+        self.shorts.push(Short::new(shape, windows, &rates));
     }
 
     /// Something of what a segment begins with: whoever asks has it near then.

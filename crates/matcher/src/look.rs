@@ -74,18 +74,6 @@ impl Hits {
     pub fn first(&self, count: usize) -> &[u32] {
         &self.places[..count]
     }
-
-    /// Keeps those of the first `count` that pass, without a branch; returns how many.
-    #[inline]
-    pub fn keep(&mut self, count: usize, passes: impl Fn(u32) -> bool) -> usize {
-        let mut kept = 0;
-        for at in 0..count {
-            let place = self.places[at];
-            self.places[kept] = place;
-            kept += usize::from(passes(place));
-        }
-        kept
-    }
 }
 
 /// Which instructions the loop is made of.

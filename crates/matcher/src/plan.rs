@@ -1,6 +1,6 @@
 //! Which strategy each segment is searched by, chosen for all of them together. Rule: costs are weighed here only.
 
-use crate::blocks::{Folding, REACHES, Shape, When};
+use crate::blocks::{Folding, Shape, When};
 use crate::database::Rank;
 use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
@@ -91,10 +91,10 @@ impl Plan {
             let shape = shape((block, stride, folding), until, rank);
             let reach_max = match (case, folding) {
                 (Case::Insensitive, Folding::None) => REACH_OF_WAYS_MAX,
-                _ => REACHES[0],
+                _ => usize::MAX,
             };
-            let fits = |reach: &usize| *reach <= reach_max && shape.window_length() + reach <= longest;
-            for reach in REACHES.into_iter().filter(fits) {
+            let fits = |reach: &&usize| **reach <= reach_max && shape.window_length() + **reach <= longest;
+            for &reach in shape.reaches().iter().filter(fits) {
                 let chosen = self.choice.best(&piece.fragments, case, shape, reach);
                 best = match (best, chosen) {
                     (Some(best), Some(chosen)) if best.cost <= chosen.cost => Some(best),

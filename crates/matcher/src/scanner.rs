@@ -119,8 +119,7 @@ impl Led {
 fn may_stand(database: &Database, candidate: &Candidate, view: &View<'_>) -> bool {
     let front = &database.fronts[candidate.segment as usize];
     let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return false };
-    let eight = view.eight_in_chunk(latest + u64::from(front.check.at));
-    front.prefix_width > 0 || eight.is_none_or(|eight| front.check.passes(eight))
+    front.prefix_width > 0 || front.check.may_stand(latest, view)
 }
 
 #[inline]
@@ -287,9 +286,8 @@ impl Found {
         }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
-        let eight = |start: u64| view.eight_in_chunk(start + u64::from(front.check.at));
         if front.prefix_width == 0 {
-            match eight(latest) {
+            match front.check.eight(latest, view) {
                 Some(eight) if !front.check.passes(eight) => {}
                 Some(_) if front.whole > 0 => {
                     self.matched(database, candidate.segment, latest, u64::from(front.whole));
@@ -301,7 +299,7 @@ impl Found {
             return;
         }
         for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
-            if eight(start).is_none_or(|eight| front.check.passes(eight))
+            if front.check.may_stand(start, view)
                 && !self.taken.contains(&(candidate.segment, start))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
@@ -312,8 +310,7 @@ impl Found {
 
     /// Verifies a segment at a place where it may start.
     fn at_place(&mut self, database: &Database, segment: u32, start: u64, view: &View<'_>) {
-        let check = &database.fronts[segment as usize].check;
-        if view.eight_in_chunk(start + u64::from(check.at)).is_none_or(|eight| check.passes(eight)) {
+        if database.fronts[segment as usize].check.may_stand(start, view) {
             self.verify(database, segment, start, view);
         }
     }

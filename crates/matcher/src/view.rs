@@ -75,6 +75,14 @@ impl<'a> View<'a> {
         self.chunk.get(inside..)?.first_chunk().map(|eight| u64::from_le_bytes(*eight))
     }
 
+    /// The eight bytes from an offset, little end first; bytes that aren't at hand read as zero.
+    pub fn eight_at(&self, at: u64) -> u64 {
+        (0..8).rev().fold(0, |word, step| {
+            let byte = at.checked_add(step).and_then(|at| self.byte(at)).unwrap_or(0);
+            word << 8 | u64::from(byte)
+        })
+    }
+
     /// The eight bytes that end at an offset, little end first; bytes that aren't at hand read as zero.
     pub fn eight_before(&self, end: u64) -> u64 {
         (1..=8).fold(0, |word, back| {
