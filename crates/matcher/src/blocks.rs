@@ -25,8 +25,8 @@ const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
 const LEAD: usize = (BEFORE + 1).next_multiple_of(8);
 const AROUND: usize = LEAD + 8;
 
-/// How many places at most wait for their lists to be looked for together, so that reads from farther memory overlap.
-const ROUND: usize = 64;
+/// How many windows at most wait for their lists to be looked for together, so that reads from farther memory overlap.
+const ROUND: usize = 128;
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,9 +140,8 @@ impl Blocks {
             let list = REACHES.iter().position(|known| *known == reach);
             let Some(list) = list.and_then(|list| keyed.get_mut(list)) else { continue };
             let known = &window.cells[..shape.key_length(reach)];
-            ways(known, shape.folding, &mut |word| {
-                list.push((key(word >> (64 - 8 * known.len()), known.len()), entry));
-            });
+            let behind = 64 - 8 * known.len();
+            ways(known, shape.folding, &mut |word| list.push((key(word >> behind, u64::MAX), entry)));
         }
         let lens = Lens { stride: shape.stride, block: shape.block, fold: fold as u32 };
         let table = |mut blocks: Vec<u32>| {
@@ -181,25 +180,23 @@ impl Blocks {
     pub fn search(&self, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
         let stride = u64::from(self.shape.stride);
         let (start, end) = (view.chunk_start(), view.end().min(self.shape.until));
-        let mut round = Round::new();
         // A place is the offset behind a block, and windows end up to a stride behind it.
-        let first = (start + 2).saturating_sub(stride).max(u64::from(self.shape.block)).next_multiple_of(stride);
-        let inside = (start + LEAD as u64).next_multiple_of(stride);
-        let mut place = first;
+        let first = (start + 2).saturating_sub(stride).max(u64::from(self.shape.block));
+        let inside = start + LEAD as u64;
+        let mut place = first.next_multiple_of(stride);
         while place < inside && place <= end {
-            self.look_at(place, (start, end), view, &mut round, found);
+            self.look_at(place, (start, end), view, found);
             place += stride;
         }
         // Those that have bytes enough of the chunk on both sides.
         if let Some(last) = end.checked_sub((AROUND - LEAD) as u64).filter(|last| place <= *last) {
             let (first, last) = ((place - start) as usize, (last - start) as usize);
-            place += self.search_inside(view, (first, last), &mut round, found) as u64;
+            place += self.search_inside(view, (first, last), found) as u64;
         }
         while place <= end {
-            self.look_at(place, (start, end), view, &mut round, found);
+            self.look_at(place, (start, end), view, found);
             place += stride;
         }
-        self.report(&mut round, view, found);
     }
 
     /// Looks at one place, byte by byte, for windows that end behind `start`, and not behind `end`.
@@ -208,7 +205,6 @@ impl Blocks {
         place: u64,
         (start, end): (u64, u64),
         view: &View<'_>,
-        round: &mut Round,
         found: &mut dyn FnMut(Candidate),
     ) {
         let Shape { stride, block, folding, .. } = self.shape;
@@ -216,17 +212,20 @@ impl Blocks {
         if !self.table.holds(self.table.block((word >> 32) as u32)) {
             return;
         }
-        for (number, (reach, list)) in self.lists.iter().enumerate() {
+        for (reach, list) in &self.lists {
             for turn in 0..stride {
                 // Before the stream's first byte there is no window.
                 let Some(window) = place.checked_sub(u64::from(block + turn) + *reach as u64) else { continue };
                 let behind = window + (self.shape.window_length() + reach) as u64;
-                if (start + 1..=end).contains(&behind) {
-                    round.add(window, number, list.key(view.eight_at(window) | folding.mask()), &self.sieve);
+                if !(start + 1..=end).contains(&behind) {
+                    continue;
+                }
+                let key = list.key(view.eight_at(window) | folding.mask());
+                if self.sieve.passes(key) {
+                    list.at(window, list.range(key), view, found);
                 }
             }
         }
-        self.report(round, view, found);
     }
 
     /// The same for the places that have bytes enough of the chunk on both sides; how far those go that were looked at.
@@ -234,12 +233,12 @@ impl Blocks {
         &self,
         view: &View<'_>,
         (mut first, last): (usize, usize),
-        round: &mut Round,
         found: &mut dyn FnMut(Candidate),
     ) -> usize {
         let stride = self.shape.stride as usize;
         let (chunk, from) = (view.chunk(), first);
         let mut hits = Hits::new();
+        let mut round = Round { waiting: [0; ROUND], count: 0 };
         while first <= last {
             let left = (last - first) / stride + 1;
             let (table, looks) = match run_length(&chunk[first - BEFORE..]).checked_sub(BEFORE + BEHIND) {
@@ -249,7 +248,7 @@ impl Blocks {
             };
             let looks = looks.min(left);
             if let Some(table) = table {
-                self.look(table, view, (first, looks), &mut hits, round, found);
+                self.look(table, view, (first, looks), (&mut hits, &mut round), found);
             }
             first += looks * stride;
         }
@@ -262,99 +261,79 @@ impl Blocks {
         table: &Bloom,
         view: &View<'_>,
         (mut first, mut looks): (usize, usize),
-        hits: &mut Hits,
-        round: &mut Round,
+        (hits, round): (&mut Hits, &mut Round),
         found: &mut dyn FnMut(Candidate),
     ) {
+        let together = ROUND / (self.shape.stride as usize * self.lists.len()).max(1);
         while looks > 0 {
             let batch = looks.min(LOOKS_MAX);
             let count = table.look(view.chunk(), first, batch, hits);
-            for place in hits.first(count) {
-                if round.is_full() {
-                    self.report(round, view, found);
-                }
-                self.sift(*place as usize, view, round);
+            for places in hits.first(count).chunks(together) {
+                self.sift(places, view.chunk(), round);
+                self.report(round, view, found);
             }
             first += batch * self.shape.stride as usize;
             looks -= batch;
         }
     }
 
-    /// Which windows around the block before a place of the chunk pass the sieve.
+    /// Which windows around the blocks before places of the chunk pass the sieve.
     #[inline]
-    fn sift(&self, place: usize, view: &View<'_>, round: &mut Round) {
-        let around = view.chunk().get(place.wrapping_sub(LEAD)..);
-        let Some(around) = around.and_then(|around| around.first_chunk::<AROUND>()) else { return };
+    fn sift(&self, places: &[u32], chunk: &[u8], round: &mut Round) {
         let Shape { stride, block, folding, .. } = self.shape;
-        let base = view.chunk_start() + (place - LEAD) as u64;
-        for (number, (reach, list)) in self.lists.iter().enumerate() {
-            let latest = LEAD - block as usize - reach;
-            for turn in 0..stride as usize {
-                let at = latest.wrapping_sub(turn) % LEAD;
-                let eight = around[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-                round.add(base + at as u64, number, list.key(eight | folding.mask()), &self.sieve);
+        let fold = folding.mask();
+        let mut count = 0;
+        for place in places {
+            let around = chunk.get((*place as usize).wrapping_sub(LEAD)..);
+            let Some(around) = around.and_then(|around| around.first_chunk::<AROUND>()) else { continue };
+            for (number, (reach, list)) in self.lists.iter().enumerate() {
+                let latest = LEAD - block as usize - reach;
+                for turn in 0..stride as usize {
+                    let at = latest.wrapping_sub(turn) % LEAD;
+                    let eight = around[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+                    // No branch waits for the sieve.
+                    if let Some(next) = round.waiting.get_mut(count) {
+                        *next = (*place - (LEAD - at) as u32) << LIST_BITS | number as u32;
+                    }
+                    count += usize::from(self.sieve.passes(list.key(eight | fold)));
+                }
             }
         }
+        round.count = count;
     }
 
     /// Tells which windows may stand at the places that wait. All lists are looked for before any is gone through, so that
     /// reads from farther memory overlap.
-    fn report(&self, round: &mut Round, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
-        let mut ranges = [(0, 0); ROUND + WINDOWS_MAX];
-        let waiting = &round.waiting[..round.count];
-        for (suspect, range) in waiting.iter().zip(&mut ranges) {
-            *range = self.lists.get(suspect.list).map_or((0, 0), |(_, list)| list.range(suspect.key));
+    fn report(&self, round: &Round, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
+        let waiting = round.waiting.get(..round.count).unwrap_or_default();
+        let list = |code: u32| self.lists.get((code & ((1 << LIST_BITS) - 1)) as usize).map(|(_, list)| list);
+        let window = |code: u32| view.chunk_start() + u64::from(code >> LIST_BITS);
+        let mut ranges = [(0, 0); ROUND];
+        for (code, range) in waiting.iter().zip(&mut ranges) {
+            let eight = view.eight_in_chunk(window(*code)).unwrap_or(0) | self.shape.folding.mask();
+            *range = list(*code).map_or((0, 0), |list| list.range(list.key(eight)));
         }
-        let near = waiting.iter().zip(&ranges).fold(0, |all, (suspect, range)| {
-            all ^ self.lists.get(suspect.list).map_or(0, |(_, list)| list.touch(*range))
+        let ranges = &ranges[..waiting.len()];
+        let near = waiting.iter().zip(ranges).fold(0, |all, (code, range)| {
+            all ^ list(*code).map_or(0, |list| list.touch(*range))
         });
         std::hint::black_box(near);
-        for (suspect, range) in waiting.iter().zip(&ranges) {
-            if let Some((_, list)) = self.lists.get(suspect.list) {
-                list.at(suspect.window, *range, view, found);
+        for (code, range) in waiting.iter().zip(ranges) {
+            if let Some(list) = list(*code) {
+                list.at(window(*code), *range, view, found);
             }
         }
-        round.count = 0;
     }
 }
 
-/// How many windows may have one block.
-const WINDOWS_MAX: usize = Lens::STRIDE_MAX as usize * REACHES.len();
-
-/// Windows that have passed the sieve.
+/// Windows that have passed the sieve: where in the chunk each begins, and the number of its list.
 struct Round {
-    waiting: [Suspect; ROUND + WINDOWS_MAX],
+    waiting: [u32; ROUND],
     count: usize,
 }
 
-/// A place where some window may begin.
-#[derive(Clone, Copy)]
-struct Suspect {
-    window: u64,
-    key: u64,
-    /// Which of the lists.
-    list: usize,
-}
-
-impl Round {
-    fn new() -> Self {
-        Round { waiting: [Suspect { window: 0, key: 0, list: 0 }; ROUND + WINDOWS_MAX], count: 0 }
-    }
-
-    /// Whether the windows of one more block may have no room.
-    fn is_full(&self) -> bool {
-        self.count > ROUND
-    }
-
-    /// Adds a place if it passes; no branch waits for the sieve.
-    #[inline]
-    fn add(&mut self, window: u64, list: usize, key: u64, sieve: &Sieve) {
-        if let Some(next) = self.waiting.get_mut(self.count) {
-            *next = Suspect { window, key, list };
-            self.count += usize::from(sieve.passes(key));
-        }
-    }
-}
+/// Bits for the number of a list.
+const LIST_BITS: u32 = 2;
 
 /// At most eight bytes as the last ones of a word, folded; once for each way to write them.
 pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64)) {

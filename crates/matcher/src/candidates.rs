@@ -10,12 +10,18 @@ pub(crate) const KEY_BYTES_MAX: usize = 6;
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The most words of a sieve (256 KiB).
 const SIEVE_WORDS_MAX: usize = 1 << 16;
+/// Where the bits of a key are that say which of a word they are.
+const BITS_AT: u32 = 33;
 
-/// The hash of the first `length` bytes of eight.
+/// The hash of some of eight bytes: its higher bits depend on all of them.
 #[inline]
-pub(crate) fn key(eight: u64, length: usize) -> u64 {
-    let mixed = (eight << (64 - 8 * length)).wrapping_mul(MIX);
-    (mixed ^ mixed >> 32).wrapping_mul(MIX)
+pub(crate) fn key(eight: u64, mask: u64) -> u64 {
+    (eight & mask).wrapping_mul(MIX)
+}
+
+/// The first so many bytes of eight, little end first.
+pub(crate) fn first_bytes(length: usize) -> u64 {
+    u64::MAX >> (64 - 8 * length)
 }
 
 /// A Bloom filter over keys, small enough to be near: it spares most hits the way to the lists.
@@ -42,20 +48,23 @@ impl Sieve {
     /// Whether a key is among them, or looks like one that is.
     #[inline]
     pub fn passes(&self, key: u64) -> bool {
-        self.words[(key >> self.shift) as usize] & bits(key) == bits(key)
+        let word = self.words[(key >> self.shift) as usize];
+        let bits = (key >> BITS_AT) as u32;
+        word.wrapping_shr(bits) & word.wrapping_shr(bits >> 5) & word.wrapping_shr(bits >> 10) & 1 == 1
     }
 }
 
-/// Three bits of a word, from the middle of the key: not of the word's number.
-#[inline]
+/// Three bits of a word, from the bits of the key below those of the word's number.
 fn bits(key: u64) -> u32 {
-    1 << (key >> 41 & 31) | 1 << (key >> 36 & 31) | 1 << (key >> 31 & 31)
+    let bits = (key >> BITS_AT) as u32;
+    1 << (bits & 31) | 1 << (bits >> 5 & 31) | 1 << (bits >> 10 & 31)
 }
 
 /// Lists of windows by key.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    length: usize,
+    /// Which of eight bytes are the key.
+    mask: u64,
     shift: u32,
     starts: Vec<u32>,
     entries: Vec<Entry>,
@@ -91,17 +100,17 @@ impl Candidates {
             starts[bucket + 1] += starts[bucket];
         }
         let entries = keyed.into_iter().map(|(_, entry)| entry).collect();
-        Candidates { length, shift, starts, entries }
+        Candidates { mask: first_bytes(length), shift, starts, entries }
     }
 
     pub fn heap_bytes(&self) -> usize {
         self.starts.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()
     }
 
-    /// The key of the first bytes of eight, little end first.
+    /// The key of eight bytes, little end first.
     #[inline]
     pub fn key(&self, eight: u64) -> u64 {
-        key(eight, self.length)
+        key(eight, self.mask)
     }
 
     /// Where what a key may stand for begins and ends.
@@ -139,7 +148,7 @@ impl Candidates {
 
 lockgate_stored::stored!(struct Sieve { words, shift }, sound);
 lockgate_stored::stored!(struct Entry { check, segment });
-lockgate_stored::stored!(struct Candidates { length, shift, starts, entries }, sound);
+lockgate_stored::stored!(struct Candidates { mask, shift, starts, entries }, sound);
 
 impl Sieve {
     /// Whether each key has its word.
@@ -155,14 +164,13 @@ impl Candidates {
         let buckets = self.starts.len().saturating_sub(1);
         buckets.is_power_of_two()
             && self.shift.checked_add(buckets.trailing_zeros()) == Some(64)
-            && (1..=KEY_BYTES_MAX).contains(&self.length)
             && self.starts.is_sorted()
             && self.starts.last().is_some_and(|end| *end as usize == self.entries.len())
     }
 
     /// Whether they are known by so many bytes.
     pub fn is_of(&self, length: usize) -> bool {
-        self.length == length
+        self.mask == first_bytes(length)
     }
 
     /// Whether every window is one of the first so many segments'.

@@ -18,6 +18,14 @@ pub(crate) struct Window {
     pub cells: Vec<Cell>,
 }
 
+impl Window {
+    /// The byte that all of them are, if there are several.
+    pub fn only_byte(&self) -> Option<u8> {
+        let first = self.cells.first().filter(|cell| cell.mask == 0xff)?;
+        (self.cells.len() > 1 && self.cells.iter().all(|cell| cell == first)).then_some(first.value)
+    }
+}
+
 /// What a look that hits costs, in looks that don't.
 const HIT_COST: f32 = 2.0;
 /// What a candidate costs.

@@ -4,6 +4,7 @@ use crate::blocks::{Candidate, When};
 use crate::database::{Database, Rank};
 use crate::links::Links;
 use crate::program::{Outcome, Span};
+use crate::runs::{RunPart, RunWindow};
 use crate::segment::Link;
 use crate::set::PatternId;
 use crate::view::{More, View};
@@ -197,10 +198,9 @@ impl Scanner {
                 .places
                 .at_end(end, &mut |segment, start| found.at_place(database, segment, start, &view));
         }
-        for run in &database.runs {
-            if !is_muted(&found.muted, run.segment) {
-                run.search(&view, &mut |candidate| found.candidate(database, candidate, &view));
-            }
+        for runs in &database.runs {
+            let wanted = runs.wanted(|segment| !is_muted(&found.muted, segment));
+            runs.search(&view, wanted, &mut |window, end| found.run(database, window, end, &view));
         }
         found.search(database, When::Always, &view);
         if found.leads(database, low) {
@@ -292,6 +292,12 @@ impl Found {
                 Some(_) if front.whole > 0 => {
                     self.matched(database, candidate.segment, latest, u64::from(front.whole));
                 }
+                _ if front.literal.1 > 0 && view.end() >= latest + u64::from(front.literal.1) => {
+                    let bytes = database.program.bytes(front.literal);
+                    if view.is_at(latest, bytes) {
+                        self.matched(database, candidate.segment, latest, bytes.len() as u64);
+                    }
+                }
                 _ => {
                     self.verify(database, candidate.segment, latest, view);
                 }
@@ -305,6 +311,15 @@ impl Found {
             {
                 self.taken.insert((candidate.segment, start));
             }
+        }
+    }
+
+    /// A run ends there.
+    fn run(&mut self, database: &Database, run: RunWindow, end: u64, view: &View<'_>) {
+        let window = end - u64::from(run.length);
+        match run.part {
+            RunPart::Whole => self.matched(database, run.segment, window, u64::from(run.length)),
+            RunPart::Window => self.candidate(database, Candidate { segment: run.segment, window }, view),
         }
     }
 
@@ -340,7 +355,8 @@ impl Found {
 
     /// Reports what has matched, in order; segments lead on to those behind them.
     fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
-        self.events.sort_unstable();
+        // Mostly each search tells in order.
+        self.events.sort();
         for event in self.events.drain(..) {
             if is_muted(&self.muted, event.segment) {
                 continue;

@@ -68,6 +68,16 @@ impl<'a> View<'a> {
         Some((first, second))
     }
 
+    /// Whether these bytes stand at an offset, all of them at hand.
+    #[inline]
+    pub fn is_at(&self, at: u64, bytes: &[u8]) -> bool {
+        self.pieces(at, bytes.len()).is_some_and(|(first, second)| {
+            first.len() + second.len() == bytes.len()
+                && *first == bytes[..first.len()]
+                && *second == bytes[first.len()..]
+        })
+    }
+
     /// The eight bytes from an offset, little end first, if the chunk has them.
     #[inline]
     pub fn eight_in_chunk(&self, at: u64) -> Option<u64> {
