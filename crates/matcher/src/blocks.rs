@@ -9,10 +9,10 @@
 //! Most of what a mail gateway reads is base64, and hardly any window is made of its characters alone. So runs of it are
 //! passed over, or looked at for those windows only.
 
-use crate::candidates::{Candidates, Entry, KEY_BYTES_MAX, Sieve, key};
+use crate::candidates::{Candidates, Entry, KEY_BYTES_MAX};
 use crate::encoded::{is_encoded, run_length};
 use crate::fragment::{Check, Window};
-use crate::look::{Bloom, Hits, LOOKS_MAX, Lens};
+use crate::look::{Bloom, Hits, LOOKS_MAX, Lens, Passed, Probe, ROUND, Sieve, key};
 use crate::view::View;
 use crate::wildcard::Cell;
 
@@ -21,12 +21,8 @@ const REACHES: [usize; 4] = [4, 2, 1, 0];
 /// How far a window reaches at most before the end of one of its blocks, and behind it.
 const BEFORE: usize = Lens::STRIDE_MAX as usize - 1 + 4 + REACHES[0];
 const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
-/// How many bytes around a hit are at hand where it is gone through: a multiple of eight before it, and eight behind it.
-const LEAD: usize = (BEFORE + 1).next_multiple_of(8);
-const AROUND: usize = LEAD + 8;
-
-/// How many windows at most wait for their lists to be looked for together, so that reads from farther memory overlap.
-const ROUND: usize = 128;
+/// How many bytes behind a place are at hand where it is gone through: of each of its windows the first eight.
+const EIGHT: usize = 8;
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,14 +178,14 @@ impl Blocks {
         let (start, end) = (view.chunk_start(), view.end().min(self.shape.until));
         // A place is the offset behind a block, and windows end up to a stride behind it.
         let first = (start + 2).saturating_sub(stride).max(u64::from(self.shape.block));
-        let inside = start + LEAD as u64;
+        let inside = start + BEFORE as u64;
         let mut place = first.next_multiple_of(stride);
         while place < inside && place <= end {
             self.look_at(place, (start, end), view, found);
             place += stride;
         }
         // Those that have bytes enough of the chunk on both sides.
-        if let Some(last) = end.checked_sub((AROUND - LEAD) as u64).filter(|last| place <= *last) {
+        if let Some(last) = end.checked_sub(EIGHT as u64).filter(|last| place <= *last) {
             let (first, last) = ((place - start) as usize, (last - start) as usize);
             place += self.search_inside(view, (first, last), found) as u64;
         }
@@ -215,7 +211,9 @@ impl Blocks {
         for (reach, list) in &self.lists {
             for turn in 0..stride {
                 // Before the stream's first byte there is no window.
-                let Some(window) = place.checked_sub(u64::from(block + turn) + *reach as u64) else { continue };
+                let Some(window) = place.checked_sub(u64::from(block + turn) + *reach as u64) else {
+                    continue;
+                };
                 let behind = window + (self.shape.window_length() + reach) as u64;
                 if !(start + 1..=end).contains(&behind) {
                     continue;
@@ -238,7 +236,7 @@ impl Blocks {
         let stride = self.shape.stride as usize;
         let (chunk, from) = (view.chunk(), first);
         let mut hits = Hits::new();
-        let mut round = Round { waiting: [0; ROUND], count: 0 };
+        let mut passed = Passed::default();
         while first <= last {
             let left = (last - first) / stride + 1;
             let (table, looks) = match run_length(&chunk[first - BEFORE..]).checked_sub(BEFORE + BEHIND) {
@@ -248,7 +246,7 @@ impl Blocks {
             };
             let looks = looks.min(left);
             if let Some(table) = table {
-                self.look(table, view, (first, looks), (&mut hits, &mut round), found);
+                self.look(table, view, (first, looks), (&mut hits, &mut passed), found);
             }
             first += looks * stride;
         }
@@ -261,7 +259,7 @@ impl Blocks {
         table: &Bloom,
         view: &View<'_>,
         (mut first, mut looks): (usize, usize),
-        (hits, round): (&mut Hits, &mut Round),
+        (hits, passed): (&mut Hits, &mut Passed),
         found: &mut dyn FnMut(Candidate),
     ) {
         let together = ROUND / (self.shape.stride as usize * self.lists.len()).max(1);
@@ -269,71 +267,53 @@ impl Blocks {
             let batch = looks.min(LOOKS_MAX);
             let count = table.look(view.chunk(), first, batch, hits);
             for places in hits.first(count).chunks(together) {
-                self.sift(places, view.chunk(), round);
-                self.report(round, view, found);
+                self.sift(places, view, passed, found);
             }
             first += batch * self.shape.stride as usize;
             looks -= batch;
         }
     }
 
-    /// Which windows around the blocks before places of the chunk pass the sieve.
-    #[inline]
-    fn sift(&self, places: &[u32], chunk: &[u8], round: &mut Round) {
+    /// Tells which windows may stand around the blocks before places of the chunk.
+    fn sift(&self, places: &[u32], view: &View<'_>, passed: &mut Passed, found: &mut dyn FnMut(Candidate)) {
         let Shape { stride, block, folding, .. } = self.shape;
-        let fold = folding.mask();
-        let mut count = 0;
-        for place in places {
-            let around = chunk.get((*place as usize).wrapping_sub(LEAD)..);
-            let Some(around) = around.and_then(|around| around.first_chunk::<AROUND>()) else { continue };
-            for (number, (reach, list)) in self.lists.iter().enumerate() {
-                let latest = LEAD - block as usize - reach;
-                for turn in 0..stride as usize {
-                    let at = latest.wrapping_sub(turn) % LEAD;
-                    let eight = around[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-                    // No branch waits for the sieve.
-                    if let Some(next) = round.waiting.get_mut(count) {
-                        *next = (*place - (LEAD - at) as u32) << LIST_BITS | number as u32;
-                    }
-                    count += usize::from(self.sieve.passes(list.key(eight | fold)));
-                }
+        let mut ends = [0; REACHES.len()];
+        passed.clear();
+        for ((reach, list), end) in self.lists.iter().zip(&mut ends) {
+            for turn in 0..stride {
+                let back = block + turn + *reach as u32;
+                let probe = Probe { back, fold: folding.mask(), mask: list.mask() };
+                self.sieve.sift(view.chunk(), places, probe, passed);
             }
+            *end = passed.count();
         }
-        round.count = count;
+        let mut first = 0;
+        for ((_, list), end) in self.lists.iter().zip(ends) {
+            let starts = passed.from(first);
+            self.report(list, &starts[..end - first], view, found);
+            first = end;
+        }
     }
 
-    /// Tells which windows may stand at the places that wait. All lists are looked for before any is gone through, so that
-    /// reads from farther memory overlap.
-    fn report(&self, round: &Round, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
-        let waiting = round.waiting.get(..round.count).unwrap_or_default();
-        let list = |code: u32| self.lists.get((code & ((1 << LIST_BITS) - 1)) as usize).map(|(_, list)| list);
-        let window = |code: u32| view.chunk_start() + u64::from(code >> LIST_BITS);
+    /// Tells which windows of a list may stand at places. All are looked for before any is gone through, so that reads from
+    /// farther memory overlap.
+    fn report(&self, list: &Candidates, starts: &[u32], view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
         let mut ranges = [(0, 0); ROUND];
-        for (code, range) in waiting.iter().zip(&mut ranges) {
-            let eight = view.eight_in_chunk(window(*code)).unwrap_or(0) | self.shape.folding.mask();
-            *range = list(*code).map_or((0, 0), |list| list.range(list.key(eight)));
+        let window = |start: &u32| view.chunk_start() + u64::from(*start);
+        let mut near = 0;
+        for (start, range) in starts.iter().zip(&mut ranges) {
+            let eight = view.eight_in_chunk(window(start)).unwrap_or(0) | self.shape.folding.mask();
+            *range = list.range(list.key(eight));
         }
-        let ranges = &ranges[..waiting.len()];
-        let near = waiting.iter().zip(ranges).fold(0, |all, (code, range)| {
-            all ^ list(*code).map_or(0, |list| list.touch(*range))
-        });
+        for range in &ranges[..starts.len()] {
+            near ^= list.touch(*range);
+        }
         std::hint::black_box(near);
-        for (code, range) in waiting.iter().zip(ranges) {
-            if let Some(list) = list(*code) {
-                list.at(window(*code), *range, view, found);
-            }
+        for (start, range) in starts.iter().zip(&ranges) {
+            list.at(window(start), *range, view, found);
         }
     }
 }
-
-/// Windows that have passed the sieve: where in the chunk each begins, and the number of its list.
-struct Round {
-    waiting: [u32; ROUND],
-    count: usize,
-}
-
-/// Bits for the number of a list.
-const LIST_BITS: u32 = 2;
 
 /// At most eight bytes as the last ones of a word, folded; once for each way to write them.
 pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64)) {

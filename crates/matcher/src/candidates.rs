@@ -1,63 +1,15 @@
-//! Which windows a hit may be: lists by key, and a sieve before them. Rule: what is in the list passes the sieve.
+//! Which windows may stand at a place: lists by key. Rule: what is refused stands there not.
 
 use crate::blocks::Candidate;
 use crate::fragment::Check;
+use crate::look::key;
 use crate::view::View;
 
 /// How many bytes of a window are its key at most: six tell nearly all apart, and have not too many ways to write them.
 pub(crate) const KEY_BYTES_MAX: usize = 6;
-/// Multiplier of the keys' hash.
-const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The most words of a sieve (256 KiB).
-const SIEVE_WORDS_MAX: usize = 1 << 16;
-/// Where the bits of a key are that say which of a word they are.
-const BITS_AT: u32 = 33;
-
-/// The hash of some of eight bytes: its higher bits depend on all of them.
-#[inline]
-pub(crate) fn key(eight: u64, mask: u64) -> u64 {
-    (eight & mask).wrapping_mul(MIX)
-}
-
 /// The first so many bytes of eight, little end first.
 pub(crate) fn first_bytes(length: usize) -> u64 {
     u64::MAX >> (64 - 8 * length)
-}
-
-/// A Bloom filter over keys, small enough to be near: it spares most hits the way to the lists.
-#[derive(Debug)]
-pub(crate) struct Sieve {
-    words: Box<[u32]>,
-    shift: u32,
-}
-
-impl Sieve {
-    /// A sieve for these keys, of which there are so many.
-    pub fn new(keys: impl Iterator<Item = u64>, count: usize) -> Self {
-        let words_count = count.next_power_of_two().clamp(2, SIEVE_WORDS_MAX);
-        let mut words = vec![0; words_count].into_boxed_slice();
-        let shift = 64 - words_count.trailing_zeros();
-        keys.for_each(|key| words[(key >> shift) as usize] |= bits(key));
-        Sieve { words, shift }
-    }
-
-    pub fn heap_bytes(&self) -> usize {
-        self.words.len() * 4
-    }
-
-    /// Whether a key is among them, or looks like one that is.
-    #[inline]
-    pub fn passes(&self, key: u64) -> bool {
-        let word = self.words[(key >> self.shift) as usize];
-        let bits = (key >> BITS_AT) as u32;
-        word.wrapping_shr(bits) & word.wrapping_shr(bits >> 5) & word.wrapping_shr(bits >> 10) & 1 == 1
-    }
-}
-
-/// Three bits of a word, from the bits of the key below those of the word's number.
-fn bits(key: u64) -> u32 {
-    let bits = (key >> BITS_AT) as u32;
-    1 << (bits & 31) | 1 << (bits >> 5 & 31) | 1 << (bits >> 10 & 31)
 }
 
 /// Lists of windows by key.
@@ -107,6 +59,11 @@ impl Candidates {
         self.starts.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()
     }
 
+    /// Which of eight bytes are the key.
+    pub fn mask(&self) -> u64 {
+        self.mask
+    }
+
     /// The key of eight bytes, little end first.
     #[inline]
     pub fn key(&self, eight: u64) -> u64 {
@@ -146,17 +103,8 @@ impl Candidates {
     }
 }
 
-lockgate_stored::stored!(struct Sieve { words, shift }, sound);
 lockgate_stored::stored!(struct Entry { check, segment });
 lockgate_stored::stored!(struct Candidates { mask, shift, starts, entries }, sound);
-
-impl Sieve {
-    /// Whether each key has its word.
-    fn is_sound(&self) -> bool {
-        self.words.len().is_power_of_two()
-            && self.shift.checked_add(self.words.len().trailing_zeros()) == Some(64)
-    }
-}
 
 impl Candidates {
     /// Whether each key has its list.

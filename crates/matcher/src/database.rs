@@ -103,7 +103,8 @@ impl Database {
                         }
                     }
                 };
-                let literal = database.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
+                let literal =
+                    database.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
                 let is_whole = database.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
                 database.fronts.push(Front {
                     prefix_min: window.prefix_min,
@@ -136,9 +137,8 @@ impl Database {
     /// A window that is one byte again and again.
     fn add_run(&mut self, segment: u32, byte: u8, window: &Window, atoms: (u32, u32)) {
         let literal = self.program.literal(atoms).map(|literal| self.program.bytes(literal));
-        let is_run = |literal: &&[u8]| {
-            literal.len() <= RUN_LENGTH_MAX && literal.iter().all(|other| *other == byte)
-        };
+        let is_run =
+            |literal: &&[u8]| literal.len() <= RUN_LENGTH_MAX && literal.iter().all(|other| *other == byte);
         let (length, part) = match literal.filter(is_run) {
             Some(literal) => (literal.len(), RunPart::Whole),
             None => (window.cells.len(), RunPart::Window),

@@ -4,9 +4,11 @@
 
 mod bloom;
 mod pairs;
+mod sieve;
 
 pub use bloom::Bloom;
 pub use pairs::Pairs;
+pub use sieve::{Passed, Probe, ROUND, Sieve, key};
 
 /// How many looks are taken before the hits are gone through.
 pub const LOOKS_MAX: usize = 512;
@@ -89,6 +91,8 @@ impl Speed {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("avx512vl")
             && std::arch::is_x86_feature_detected!("avx512vbmi")
             && std::arch::is_x86_feature_detected!("bmi1")
         {

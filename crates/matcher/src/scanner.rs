@@ -61,31 +61,48 @@ struct Found {
     led: Option<Box<Led>>,
 }
 
-/// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once.
+/// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once, or a few times.
 #[derive(Default, Debug)]
 struct Muted {
-    /// In order.
-    segments: Vec<u32>,
-    /// A bit for each of them, by its number: mostly that of another is not set.
-    bits: u64,
+    /// Each segment has one place, by its hash, and gives way to one that comes later.
+    places: Box<[u32]>,
+    count: usize,
 }
 
-/// How many segments are muted at most. Those beyond are verified again.
-const MUTED_MAX: usize = 256;
+/// How many segments are muted at first, and at most. Those beyond are verified again.
+const MUTED_MIN: usize = 64;
+const MUTED_MAX: usize = 4096;
 
 impl Muted {
     fn add(&mut self, segment: u32) {
-        if let Err(at) = self.segments.binary_search(&segment)
-            && self.segments.len() < MUTED_MAX
-        {
-            self.segments.insert(at, segment);
-            self.bits |= 1 << (segment % 64);
+        if self.has(segment) {
+            return;
         }
+        if self.count >= self.places.len() / 4 && self.places.len() < MUTED_MAX {
+            let size = (self.places.len() * 4).clamp(MUTED_MIN, MUTED_MAX);
+            let fewer = std::mem::replace(&mut self.places, vec![u32::MAX; size].into_boxed_slice());
+            fewer.iter().filter(|segment| **segment != u32::MAX).for_each(|segment| self.put(*segment));
+        }
+        self.put(segment);
+        self.count += 1;
+    }
+
+    fn put(&mut self, segment: u32) {
+        let place = self.place(segment);
+        if let Some(place) = self.places.get_mut(place) {
+            *place = segment;
+        }
+    }
+
+    /// The number of places is a power of two.
+    #[inline]
+    fn place(&self, segment: u32) -> usize {
+        segment.wrapping_mul(0x9e37_79b1).rotate_left(13) as usize & self.places.len().wrapping_sub(1)
     }
 
     #[inline]
     fn has(&self, segment: u32) -> bool {
-        self.bits >> (segment % 64) & 1 == 1 && self.segments.binary_search(&segment).is_ok()
+        self.places.get(self.place(segment)) == Some(&segment)
     }
 }
 
@@ -235,7 +252,9 @@ impl Found {
         let mut waiting = [Candidate { segment: 0, window: 0 }; TOGETHER];
         let mut count = 0;
         let mut found = |candidate: Candidate| {
-            if when == When::Always || self.led.as_ref().is_some_and(|led| led.has(candidate.segment)) {
+            let is_led =
+                when == When::Always || self.led.as_ref().is_some_and(|led| led.has(candidate.segment));
+            if is_led && !is_muted(&self.muted, candidate.segment) {
                 waiting[count] = candidate;
                 count += 1;
                 if count == TOGETHER {
@@ -281,9 +300,6 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
-        if is_muted(&self.muted, candidate.segment) {
-            return;
-        }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
         if front.prefix_width == 0 {
