@@ -29,7 +29,6 @@ mod late;
 mod layout;
 mod logical;
 mod page;
-mod perl;
 mod programs;
 mod report;
 mod ruleset;
