@@ -30,7 +30,6 @@ mod layout;
 mod logical;
 mod needed;
 mod page;
-mod perl;
 mod programs;
 mod report;
 mod ruleset;

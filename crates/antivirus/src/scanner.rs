@@ -6,7 +6,6 @@ use crate::findings::{About, FIRST_TEXT_LANE, Findings, Found, HITS_MAX, LaneEnd
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
-use crate::perl::{self, Start};
 use crate::programs::Programs;
 use crate::ruleset::metadata::{Described, Encrypted};
 use crate::ruleset::target::{Around, Office};
@@ -15,6 +14,7 @@ use lockgate_matcher as matcher;
 use lockgate_model::{
     Buffer, Class, FileType, FlowState, Hit, Part, PartId, Pool, Reason, Scanner, Sink, Transaction, Want,
 };
+use lockgate_perl::{self as perl, Start};
 use std::sync::Arc;
 
 /// One connection: signatures keep nothing between transactions.

@@ -6,7 +6,7 @@ use super::syntax::{Node, Set};
 const BYTES_MAX: usize = 32;
 
 /// The longest text that each match has, letters in lower case; empty where none is certain.
-pub(crate) fn of(tree: &Node) -> Vec<u8> {
+pub fn of(tree: &Node) -> Vec<u8> {
     let mut texts = Texts::default();
     texts.read(tree);
     texts.cut();
@@ -68,7 +68,7 @@ fn letter(set: &Set) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perl::{Flags, parser};
+    use crate::{Flags, parser};
 
     #[test]
     fn the_longest_certain_text_is_found() {
