@@ -47,7 +47,9 @@ impl<const PAIRS: usize> Marks<PAIRS> {
             // Here a pair stands in the next block, or there are fewer bytes than that.
             let rest = bytes.get(at..)?;
             let ahead = rest.get(..=BLOCK).unwrap_or(rest);
-            if let Some(found) = ahead.array_windows().position(|pair| self.pairs.contains(pair)) {
+            if let Some(found) =
+                ahead.windows(2).position(|pair| self.pairs.iter().any(|known| known == pair))
+            {
                 return Some(at + found);
             }
             if ahead.len() <= BLOCK {
