@@ -36,14 +36,15 @@ impl Iterator for Places<'_> {
         loop {
             let at = MARKS.find(self.input, self.next)?;
             self.next = at + 1;
-            match self.input.get(at..at + 2)? {
-                mark if mark == ZIP => self.zips = self.zips.or(Zips::of(&self.input[at..])),
-                mark if mark == LHA => match at.checked_sub(LHA_AT) {
-                    Some(at) => return Some(at),
-                    // Its header began before these bytes.
-                    None => {}
-                },
-                _ => return Some(at),
+            let mark = self.input.get(at..at + 2)?;
+            if mark == ZIP {
+                self.zips = self.zips.or(Zips::of(&self.input[at..]));
+                continue;
+            }
+            let before = if mark == LHA { LHA_AT } else { 0 };
+            // A header that began before these bytes was looked at with those.
+            if let Some(begin) = at.checked_sub(before) {
+                return Some(begin);
             }
         }
     }
