@@ -3,10 +3,12 @@
 //! Hits are written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 mod bloom;
+mod marks;
 mod pairs;
 mod sieve;
 
 pub use bloom::Bloom;
+pub use marks::Marks;
 pub use pairs::Pairs;
 pub use sieve::{Passed, Probe, ROUND, Sieve, key};
 
