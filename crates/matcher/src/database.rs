@@ -8,7 +8,7 @@ use crate::program::Program;
 use crate::rates::Rates;
 use crate::runs::{RUN_LENGTH_MAX, RunPart, RunWindow, Runs};
 use crate::scanner::Scanner;
-use crate::segment::Link;
+use crate::segment::{Link, Piece};
 use crate::set::{Anchor, PatternSet};
 use crate::short::Short;
 use std::collections::BTreeMap;
@@ -132,6 +132,19 @@ impl Database {
         database.fronts.shrink_to_fit();
         windows.iter().for_each(|(shape, windows)| database.add_group(*shape, windows));
         database
+    }
+
+    /// What is looked at first of a segment with this window.
+    fn front(&self, piece: &Piece, window: &Window) -> Front {
+        let is_whole = self.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
+        let literal = self.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
+        Front {
+            prefix_min: window.prefix_min,
+            prefix_width: window.prefix_width,
+            check: Check::new(&piece.head, window),
+            whole: if is_whole { piece.length_max as u8 } else { 0 },
+            literal: literal.unwrap_or((0, 0)),
+        }
     }
 
     /// A window that is one byte again and again.

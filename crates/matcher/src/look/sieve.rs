@@ -151,16 +151,21 @@ mod avx512 {
                 passed.count = count;
                 return eights * 8;
             }
-            // SAFETY: each lane that is read starts at most eight bytes before the chunk's end, as was just checked.
-            let eight = unsafe {
-                _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), lanes, start, chunk.as_ptr().cast(), 1)
+            // Lanes of no place read what nobody asks for.
+            let from = _mm256_min_epu32(start, latest);
+            // SAFETY: each lane starts at least eight bytes before the chunk's end.
+            let (low, high) = unsafe {
+                let bytes = chunk.as_ptr().cast();
+                (
+                    _mm256_i32gather_epi64::<1>(bytes, _mm256_castsi256_si128(from)),
+                    _mm256_i32gather_epi64::<1>(bytes, _mm256_extracti128_si256::<1>(from)),
+                )
             };
+            let eight = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
             let key = _mm512_mullo_epi64(_mm512_and_si512(_mm512_or_si512(eight, fold), mask), mix);
-            let at = _mm512_srl_epi64(key, shift);
+            let at = _mm512_cvtepi64_epi32(_mm512_srl_epi64(key, shift));
             // SAFETY: `shift` leaves as many bits as the sieve has words (a power of two), so each index is within.
-            let word = unsafe {
-                _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), lanes, at, sieve.words.as_ptr().cast(), 4)
-            };
+            let word = unsafe { _mm256_i32gather_epi32::<4>(sieve.words.as_ptr().cast(), at) };
             let bits = _mm512_cvtepi64_epi32(_mm512_srli_epi64(key, BITS_AT));
             // A rotation by a number's lowest five bits brings the bit asked for to the lowest place.
             let both = _mm256_and_si256(
