@@ -103,16 +103,8 @@ impl Database {
                         }
                     }
                 };
-                let literal =
-                    database.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
-                let is_whole = database.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
-                database.fronts.push(Front {
-                    prefix_min: window.prefix_min,
-                    prefix_width: window.prefix_width,
-                    check: Check::new(&piece.head, &window),
-                    whole: if is_whole { piece.length_max as u8 } else { 0 },
-                    literal: literal.unwrap_or((0, 0)),
-                });
+                let front = database.front(piece, &window);
+                database.fronts.push(front);
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());
                 database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
