@@ -59,7 +59,7 @@ sources() {
         for file in body fields framing lines machine refusal response; do echo $proto/http/$file.rs; done
         ;;
     matcher) echo crates/matcher/src ;;
-    antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/group.rs $virus/yara/parser.rs $virus/perl/parser.rs ;;
+    antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/group.rs $virus/yara/parser.rs crates/perl/src/parser.rs ;;
     antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout/pe.rs ;;
     antivirus_stored) echo $virus/stored.rs crates/stored/src/lib.rs crates/stored/src/reader.rs crates/stored/src/types.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
@@ -69,6 +69,7 @@ sources() {
     web_requests)
         for file in asking content_type patterns request rewriter rewrites scanner ruleset/replacement ruleset/words; do echo $web/$file.rs; done
         ;;
+    ids_rules) find crates/ids/src -name '*.rs' ! -name tests.rs ! -name report.rs ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;
     esac

@@ -33,7 +33,7 @@ impl Gateway {
         let configuration = format!(
             "{process}\n[[listen]]\nname = \"bench\"\nprotocol = \"smtp\"\naddress = \"{address}\"\nnext_hop = \"{sink}\"\n\
              relay_domains = [\"receiver.test\"]\nconnections_per_client_max = 100000\n\
-             next_hop_connections_max = 100000\n[antivirus]\ndatabases = [\"{}\"]\n{tables}\n",
+             next_hop_connections_max = 100000\n[ids]\nrules = []\n[antivirus]\ndatabases = [\"{}\"]\n{tables}\n",
             directory.join("databases").display()
         );
         Self::launch(directory, address, &configuration)

@@ -80,6 +80,18 @@ impl Gateway {
         Self::start("smtp", "maildir:DIRECTORY/maildir", listener_lines, sections)
     }
 
+    /// The same, with more in its directory before it starts.
+    pub fn with_maildir_prepared(
+        listener_lines: &str,
+        sections: &str,
+        prepare: impl FnOnce(&Directory),
+    ) -> Self {
+        let (address, next_hop) = (wait::free_address(), "maildir:DIRECTORY/maildir");
+        let (directory, file) = configured("smtp", address, next_hop, listener_lines, sections);
+        prepare(&directory);
+        Self::serving(address, directory, &file)
+    }
+
     fn start(protocol: &str, next_hop: &str, listener_lines: &str, sections: &str) -> Self {
         let address = wait::free_address();
         let (directory, file) = configured(protocol, address, next_hop, listener_lines, sections);

@@ -41,7 +41,7 @@ pub fn run(directory: &Path) -> io::Result<()> {
     let configuration = |cache: &str| {
         let (address, databases) = (local(25190), home.join("databases"));
         format!(
-            "[[listen]]\nprotocol = \"http\"\naddress = \"{address}\"\n[webfilter]\nlists = []\n\
+            "[[listen]]\nprotocol = \"http\"\naddress = \"{address}\"\n[webfilter]\nlists = []\n[ids]\nrules = []\n\
              [antivirus]\ndatabases = [\"{}\"]\ncache = \"{cache}\"\n",
             databases.display()
         )

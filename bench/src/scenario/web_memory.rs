@@ -42,7 +42,7 @@ async fn observe(directory: &Path) -> std::io::Result<()> {
     std::fs::write(&signatures, mail::random_signatures(SIGNATURES))?;
     let tables = format!(
         "connections_per_client_max = 100000\nnext_hop_connections_max = 100000\n\
-         [antivirus]\ndatabases = [{signatures:?}]\n"
+         [ids]\nrules = []\n[antivirus]\ndatabases = [{signatures:?}]\n"
     );
     let gateway = Gateway::start_web(directory, local(25096), &tables)?;
     sleep(Duration::from_secs(1)).await;

@@ -93,8 +93,9 @@ impl Gateways {
         let none = directory.join("none.ndb");
         std::fs::write(&none, "")?;
         let start = |name, port, databases: &Path, lists: &str| {
-            let tables =
-                format!("[antivirus]\ndatabases = [{databases:?}]\n[webfilter]\nlists = [{lists}]\n");
+            let tables = format!(
+                "[ids]\nrules = []\n[antivirus]\ndatabases = [{databases:?}]\n[webfilter]\nlists = [{lists}]\n"
+            );
             Gateway::start_web(&directory.join(name), local(port), &tables)
         };
         Ok(Self {

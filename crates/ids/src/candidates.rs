@@ -18,7 +18,9 @@ const KEPT_BYTES_MAX: usize = 256 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     pub rule: u32,
-    /// Where the first content was found in the view at hand.
+    /// The view that was the last to hold.
+    pub view: ViewId,
+    /// Where the first content was found in it.
     pub offset: Option<u64>,
 }
 
@@ -73,7 +75,7 @@ impl Candidates {
                 }
             }
             if held.count_ones() as usize == compiled.lists.len() {
-                self.ready.push(Told { rule: *rule, offset });
+                self.ready.push(Told { rule: *rule, view, offset });
             }
         }
     }

@@ -83,9 +83,10 @@ impl Transmission {
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         let Self { database, facts, memory, direction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, memory };
-        for Told { rule, offset } in candidates.conclude(asking) {
+        for Told { rule, view, offset } in candidates.conclude(asking) {
             let rule = &database.rules[rule as usize];
             let class = if rule.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
+            let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             let (place, name) = (Arc::clone(&rule.place), Arc::clone(&rule.message));
             let signature = Some(Arc::clone(&rule.signature));
             sink.hit(Hit { class, rule: place, name, part, buffer, offset, signature });
@@ -121,6 +122,11 @@ impl Transmission {
         }
         self.tell(part, Buffer::FileData, sink);
     }
+}
+
+/// The buffer of that name, where the waist has one.
+fn evidence(sticky: Sticky) -> Option<Buffer> {
+    Buffer::ALL.into_iter().find(|buffer| buffer.name() == sticky.name())
 }
 
 /// Takes as much as there is room for.

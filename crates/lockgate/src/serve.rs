@@ -184,6 +184,10 @@ To try, in another terminal in the same directory:
   curl -x http://{proxy} http://blocked.example/
   curl -x http://{proxy} --data-binary @eicar.com http://example.com/
 
+  # An attack in an address: the intrusion rules stop the first, and tell of the second (lockgate-eve.json).
+  curl -x http://{proxy} http://example.com/demonstration/attack
+  curl -x http://{proxy} http://example.com/demonstration/notice
+
   # The same under TLS, which clients let the gateway look into who trust its authority.
   {program} ca export > authority.pem
   curl -x http://{proxy} --cacert authority.pem https://example.com/

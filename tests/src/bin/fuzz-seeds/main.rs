@@ -6,6 +6,7 @@ mod carriers;
 mod dialogues;
 mod documents;
 mod http;
+mod rules;
 mod settings;
 mod tls;
 mod weblists;
@@ -44,6 +45,7 @@ fn main() {
     waist(&corpus, &samples);
     settings::seeds(&corpus);
     weblists::seeds(&corpus);
+    rules::seeds(&corpus);
 }
 
 struct Corpus {
