@@ -11,6 +11,8 @@ use std::sync::Mutex;
 
 /// How many rules one transaction may be about at a time.
 const CANDIDATES_MAX: usize = 4096;
+/// What all rules together may cost for one view, or one piece of it, in steps: some two milliseconds.
+const STEPS_OF_VIEW_MAX: u64 = 100_000;
 /// What is kept of buffers for rules that ask of them later.
 const KEPT_BYTES_MAX: usize = 256 << 10;
 
@@ -55,8 +57,9 @@ impl Candidates {
     pub fn look(&mut self, asking: Asking<'_>, view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>) {
         found.sort_unstable();
         found.dedup();
+        let mut steps = STEPS_OF_VIEW_MAX;
         for rule in found.drain(..) {
-            self.consider(asking, rule);
+            self.consider(asking, rule, &mut steps);
         }
         for (rule, held) in &mut self.open {
             let compiled = &asking.database.rules[*rule as usize];
@@ -65,7 +68,7 @@ impl Candidates {
                 if *held & 1 << bit != 0 {
                     continue;
                 }
-                match holds(&list.tests, &list.of_decoded, piece) {
+                match holds(&list.tests, &list.of_decoded, piece, &mut steps) {
                     Answer::Yes { offset: at } => {
                         *held |= 1 << bit;
                         offset = offset.or(at);
@@ -103,7 +106,7 @@ impl Candidates {
     }
 
     /// What has come so far is asked of a rule that turns up.
-    fn consider(&mut self, asking: Asking<'_>, rule: u32) {
+    fn consider(&mut self, asking: Asking<'_>, rule: u32, steps: &mut u64) {
         let compiled = &asking.database.rules[rule as usize];
         if self.open.contains_key(&rule)
             || self.told.contains(&rule)
@@ -119,7 +122,7 @@ impl Candidates {
         for (list, bit) in compiled.lists.iter().zip(0..) {
             let kept = self.kept.iter().filter(|(view, _)| *view == list.view);
             for (_, bytes) in kept {
-                match holds(&list.tests, &list.of_decoded, Piece::whole(bytes)) {
+                match holds(&list.tests, &list.of_decoded, Piece::whole(bytes), steps) {
                     Answer::Yes { .. } => held |= 1 << bit,
                     Answer::No => {}
                     Answer::Spent => self.is_spent = true,

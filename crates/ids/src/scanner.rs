@@ -7,6 +7,7 @@ use crate::flow::Facts;
 use crate::http;
 use crate::memory::Memory;
 use crate::ruleset::sticky::Sticky;
+use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
 use lockgate_model::{Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Sink, Want, Wish};
@@ -57,9 +58,10 @@ impl Transmission {
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
             if let Some(search) = &database.searches[usize::from(view.0)] {
-                let mut state = search.begin();
-                search.scan(&mut state, bytes, &mut found);
-                search.finish(&mut state, &mut found);
+                let (mut state, mut patterns) = (search.begin(), Patterns::default());
+                search.scan(&mut state, bytes, &mut patterns);
+                search.finish(&mut state, &mut patterns);
+                found.extend(search.rules(&patterns));
             }
             found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
             candidates.look(asking, view, Piece::whole(bytes), &mut found);

@@ -4,7 +4,7 @@ use crate::ruleset::content::{Content, Fast};
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
 use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The fast patterns of the rules that look at one view, while they are gathered.
 #[derive(Default)]
@@ -36,6 +36,22 @@ impl SearchBuilder {
     }
 }
 
+/// Patterns that were found, each once however often.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns(BTreeSet<u32>);
+
+impl Patterns {
+    fn add(&mut self, found: matcher::Match) -> Interest {
+        self.0.insert(found.pattern.0);
+        Interest::More
+    }
+
+    /// None any more.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// The fast patterns of the rules that look at one view.
 pub(crate) struct Search {
     database: matcher::Database,
@@ -49,19 +65,20 @@ impl Search {
         self.database.scanner()
     }
 
-    /// Adds the rules whose pattern ends in this chunk.
-    pub fn scan(&self, state: &mut matcher::Scanner, chunk: &[u8], rules: &mut Vec<u32>) {
-        state.scan(&self.database, chunk, &mut |found| self.note(found, rules));
+    /// Adds the patterns that end in this chunk.
+    pub fn scan(&self, state: &mut matcher::Scanner, chunk: &[u8], found: &mut Patterns) {
+        state.scan(&self.database, chunk, &mut |one| found.add(one));
     }
 
     /// The buffer has ended.
-    pub fn finish(&self, state: &mut matcher::Scanner, rules: &mut Vec<u32>) {
-        state.finish(&self.database, &mut |found| self.note(found, rules));
+    pub fn finish(&self, state: &mut matcher::Scanner, found: &mut Patterns) {
+        state.finish(&self.database, &mut |one| found.add(one));
     }
 
-    fn note(&self, found: matcher::Match, rules: &mut Vec<u32>) -> Interest {
-        rules.extend_from_slice(&self.rules[found.pattern.0 as usize]);
-        Interest::More
+    /// The rules that these patterns are of.
+    pub fn rules(&self, found: &Patterns) -> impl Iterator<Item = u32> + '_ {
+        let patterns: Vec<u32> = found.0.iter().copied().collect();
+        patterns.into_iter().flat_map(|pattern| self.rules[pattern as usize].iter().copied())
     }
 
     /// What it takes in memory.

@@ -3,6 +3,7 @@
 
 use crate::database::Database;
 use crate::evaluate::Piece;
+use crate::search::Patterns;
 use crate::views::ViewId;
 use lockgate_matcher as matcher;
 
@@ -19,8 +20,8 @@ pub(crate) struct Stream {
     held: Vec<u8>,
     /// Where in the stream `held` begins.
     base: u64,
-    /// The rules whose patterns were found in the step before this one, and in this one.
-    found: [Vec<u32>; 2],
+    /// The patterns that were found in the step before this one, and in this one.
+    found: [Patterns; 2],
 }
 
 impl Stream {
@@ -48,7 +49,7 @@ impl Stream {
             self.take(database, now);
             chunk = rest;
             if self.held.len() == PIECE_BYTES {
-                self.look(false, look);
+                self.look(database, false, look);
                 self.held.drain(..STEP_BYTES);
                 self.base += STEP_BYTES as u64;
                 self.found.swap(0, 1);
@@ -63,7 +64,7 @@ impl Stream {
         if let (Some(search), Some(state)) = (search, &mut self.search) {
             search.finish(state, &mut self.found[1]);
         }
-        self.look(true, look);
+        self.look(database, true, look);
     }
 
     fn take(&mut self, database: &Database, bytes: &[u8]) {
@@ -74,8 +75,15 @@ impl Stream {
         self.held.extend_from_slice(bytes);
     }
 
-    fn look(&mut self, is_last: bool, look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>)) {
-        let mut found: Vec<u32> = self.found.concat();
+    fn look(
+        &mut self,
+        database: &Database,
+        is_last: bool,
+        look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>),
+    ) {
+        let search = database.searches[usize::from(self.view.0)].as_ref();
+        let rules = |found| search.into_iter().flat_map(move |search| search.rules(found));
+        let mut found: Vec<u32> = self.found.iter().flat_map(rules).collect();
         look(self.view, Piece { bytes: &self.held, base: self.base, is_last }, &mut found);
     }
 }

@@ -54,16 +54,26 @@ pub(crate) enum Answer {
 }
 
 /// Whether the tests hold, and those of what is decoded on the way (`base64_data`).
-pub(crate) fn holds(tests: &[Test], of_decoded: &[Test], piece: Piece<'_>) -> Answer {
+///
+/// What it costs is taken from `steps`, of which it takes [`STEPS_MAX`] at most.
+pub(crate) fn holds(tests: &[Test], of_decoded: &[Test], piece: Piece<'_>, steps: &mut u64) -> Answer {
+    let granted = STEPS_MAX.min(*steps);
+    let (answer, left) = evaluate(tests, of_decoded, piece, granted);
+    *steps -= granted - left;
+    answer
+}
+
+fn evaluate(tests: &[Test], of_decoded: &[Test], piece: Piece<'_>, steps: u64) -> (Answer, u64) {
     let variables = [0; VARIABLES];
     let mut evaluation =
-        Evaluation { bytes: piece.bytes, piece, variables, steps: STEPS_MAX, offset: None, decoded: None };
-    match evaluation.run(tests, 0) {
+        Evaluation { bytes: piece.bytes, piece, variables, steps, offset: None, decoded: None };
+    let answer = match evaluation.run(tests, 0) {
         Outcome::Holds if !evaluation.decoded_holds(of_decoded) => Answer::No,
         Outcome::Holds => Answer::Yes { offset: evaluation.offset.map(|at| piece.base + at as u64) },
         _ if evaluation.steps == 0 => Answer::Spent,
         _ => Answer::No,
-    }
+    };
+    (answer, evaluation.steps)
 }
 
 /// What the tests from one on came to.
@@ -122,7 +132,7 @@ impl Evaluation<'_> {
         let decoded = self.decoded.take();
         tests.is_empty()
             || decoded.is_some_and(|decoded| {
-                matches!(holds(tests, &[], Piece::whole(&decoded)), Answer::Yes { .. })
+                matches!(holds(tests, &[], Piece::whole(&decoded), &mut self.steps), Answer::Yes { .. })
             })
     }
 

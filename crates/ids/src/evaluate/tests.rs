@@ -13,7 +13,7 @@ fn matches(options: &str, bytes: &[u8]) -> bool {
     let of = |sticky| rule.lists.iter().find(|list| list.sticky == sticky).map(|list| list.tests.clone());
     let tests: Vec<Test> = of(Sticky::Payload).unwrap_or_default();
     let of_decoded = of(Sticky::Base64Data).unwrap_or_default();
-    matches!(holds(&tests, &of_decoded, Piece::whole(bytes)), Answer::Yes { .. })
+    matches!(holds(&tests, &of_decoded, Piece::whole(bytes), &mut 100_000), Answer::Yes { .. })
 }
 
 fn each(bytes: &[u8], yes: &[&str], no: &[&str]) {
@@ -134,6 +134,6 @@ fn what_costs_too_much_is_said() {
         r#"content:"a"; content:"a"; distance:0; content:"a"; distance:0; content:"b"; distance:0;"#;
     let rule = format!("alert tcp any any -> any any ({options} sid:1;)");
     let rule = ruleset::parse(&rule, &Variables::default()).unwrap();
-    let answer = holds(&rule.lists[0].tests, &[], Piece::whole(&[b'a'; 20_000]));
+    let answer = holds(&rule.lists[0].tests, &[], Piece::whole(&[b'a'; 20_000]), &mut 100_000);
     assert_eq!(answer, Answer::Spent);
 }
