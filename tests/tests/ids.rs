@@ -7,7 +7,7 @@ use lockgate_tests::{curl, mail};
 
 const RULES: &str = r#"drop http any any -> any any (msg:"Tests: traversal"; flow:established,to_server; http.uri; content:"/cgi-bin/"; content:"passwd"; distance:0; sid:1; rev:3;)
 alert http any any -> any any (msg:"Tests: probe"; flow:established,to_server; http.user_agent; content:"probe"; nocase; sid:2;)
-drop http any any -> any any (msg:"Tests: download"; flow:established,to_client; http.stat_code; content:"200"; file.data; content:"first half"; content:"second half"; distance:4; within:15; sid:3;)
+drop http any any -> any any (msg:"Tests: download"; flow:established,to_client; http.stat_code; content:"200"; file.data; content:"first half"; content:"second half"; distance:4; within:20; sid:3;)
 drop smtp any any -> any any (msg:"Tests: mail"; file.data; content:"first half"; pcre:"/^ and the second h[a-z]+$/R"; sid:4;)
 alert smb any any -> any any (msg:"Tests: never asked"; content:"x"; sid:5;)
 "#;
