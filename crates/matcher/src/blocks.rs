@@ -280,11 +280,9 @@ impl Blocks {
         let mut ends = [0; REACHES.len()];
         passed.clear();
         for ((reach, list), end) in self.lists.iter().zip(&mut ends) {
-            for turn in 0..stride {
-                let back = block + turn + *reach as u32;
-                let probe = Probe { back, fold: folding.mask(), mask: list.mask() };
-                self.sieve.sift(view.chunk(), places, probe, passed);
-            }
+            let back = block + *reach as u32;
+            let probe = Probe { back, turns: stride, fold: folding.mask(), mask: list.mask() };
+            self.sieve.sift(view.chunk(), places, probe, passed);
             *end = passed.count();
         }
         let mut first = 0;

@@ -242,7 +242,9 @@ impl Database {
                 && segment.atoms.1 <= atoms
                 && (segment.pattern as usize) < self.patterns
         };
+        let is_there = |front: &Front| self.program.bytes(front.literal).len() == front.literal.1 as usize;
         self.fronts.len() == count
+            && self.fronts.iter().all(is_there)
             && self.tail_bytes <= TAIL_BYTES_MAX
             && self.segments.iter().all(leads_on)
             // Only another segment of the pattern follows one.
