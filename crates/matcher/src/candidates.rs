@@ -149,10 +149,11 @@ impl Candidates {
         }
     }
 
-    /// Something of what [`Self::range`] says: whoever asks has it near then.
+    /// Something of the first and the last of what [`Self::range`] says: whoever asks has them near then.
     #[inline]
-    pub fn touch(&self, (start, _): (u32, u32)) -> u32 {
-        self.entries.get(start as usize).map_or(0, |entry| entry.segment)
+    pub fn touch(&self, (start, end): (u32, u32)) -> u32 {
+        let segment = |at: u32| self.entries.get(at as usize).map_or(0, |entry| entry.segment);
+        segment(start) ^ segment(end.saturating_sub(1))
     }
 
     /// Which windows may stand at an offset, of what [`Self::range`] says.

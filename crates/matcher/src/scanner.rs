@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// How many places are looked at together.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 64;
 
 /// A pattern was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
