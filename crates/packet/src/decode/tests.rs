@@ -226,7 +226,7 @@ fn what_is_broken_has_its_event() {
         (ipv4(CLIENT, SERVER, 1, &icmp(3, 1, [0; 4], b"short")), "icmpv4.ipv4_trunc_pkt"),
         (ipv4(CLIENT, SERVER, 58, b""), "ipv4.icmpv6"),
         (ipv4(CLIENT, SERVER, 132, b""), "sctp.pkt_too_small"),
-        (ipv4(CLIENT, SERVER, 47, &[0, 9, 8, 0]), "gre.wrong_version"),
+        (ipv4(CLIENT, SERVER, 47, &[0, 2, 8, 0]), "gre.wrong_version"),
         (ipv4(CLIENT, SERVER, 47, &[0x20, 1, 8, 0]), "gre.version1_wrong_protocol"),
     ] {
         assert_eq!(event(LinkType::Raw, &frame), [name], "{frame:x?}");
