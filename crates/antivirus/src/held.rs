@@ -37,18 +37,18 @@ impl Held {
         Self { grant: pool.grant(), bytes: Vec::new(), refused: None }
     }
 
-    /// The next bytes.
-    pub fn push(&mut self, chunk: &[u8]) {
+    /// The next bytes. What comes back is what was kept before, where nothing is any longer.
+    pub fn push(&mut self, chunk: &[u8]) -> Option<Vec<u8>> {
         if self.refused.is_some() {
-            return;
+            return None;
         }
         if let Err(reason) = self.grow(chunk.len()) {
             self.refused = Some(reason);
-            self.bytes = Vec::new();
             self.grant.clear();
-            return;
+            return Some(std::mem::take(&mut self.bytes));
         }
         self.bytes.extend_from_slice(chunk);
+        None
     }
 
     fn grow(&mut self, more: usize) -> Result<(), Reason> {

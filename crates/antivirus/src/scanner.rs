@@ -6,7 +6,6 @@ use crate::findings::{About, FIRST_TEXT_LANE, Findings, Found, HITS_MAX, LaneEnd
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
-use crate::perl::{self, Start};
 use crate::programs::Programs;
 use crate::ruleset::metadata::{Described, Encrypted};
 use crate::ruleset::target::{Around, Office};
@@ -15,6 +14,7 @@ use lockgate_matcher as matcher;
 use lockgate_model::{
     Buffer, Class, FileType, FlowState, Hit, Part, PartId, Pool, Reason, Scanner, Sink, Transaction, Want,
 };
+use lockgate_perl::{self as perl, Start};
 use std::sync::Arc;
 
 /// One connection: signatures keep nothing between transactions.
@@ -47,6 +47,8 @@ struct Transmission {
 
 /// How many steps expressions for names may take on one name.
 const NAME_STEPS_MAX: u64 = 200_000;
+/// So much of what is held waits for its end to be hashed: no more, since it is done at once.
+const UNHASHED_BYTES_MAX: usize = 2 << 20;
 /// What a scanner may hold to which no pool was given.
 const POOL_BYTES: u64 = 64 << 20;
 
@@ -285,9 +287,7 @@ impl OpenPart {
 
     fn push(&mut self, database: &Database, chunk: &[u8]) {
         self.length = self.length.saturating_add(chunk.len() as u64);
-        if self.hashing.as_mut().is_some_and(|hashing| !hashing.push(chunk, self.length)) {
-            self.hashing = None;
-        }
+        self.keep(chunk);
         if self.standing == Standing::Open
             && database.allowed.longest().is_none_or(|longest| self.length > longest)
         {
@@ -295,9 +295,6 @@ impl OpenPart {
         }
         if let Some(checksum) = &mut self.checksum {
             checksum.update(chunk);
-        }
-        if let Some(held) = &mut self.held {
-            held.push(chunk);
         }
         let before = self.push_layout(database, chunk);
         if self.about.layout.takes_bytes() {
@@ -321,6 +318,23 @@ impl OpenPart {
         }
         let length = |of: LaneId| lanes.iter().find(|lane| lane.id == of).map_or(0, |lane| lane.length);
         findings.prune(database, about, &length);
+    }
+
+    /// The next bytes, for what looks at the whole part. Digests of what is held wait for its end: few lengths are listed.
+    fn keep(&mut self, chunk: &[u8]) {
+        let lost = self.held.as_mut().and_then(|held| held.push(chunk));
+        let Some(hashing) = &mut self.hashing else { return };
+        let held = self.held.as_ref().and_then(|held| held.whole().bytes());
+        let is_active = match (held, lost) {
+            (Some(bytes), _) if bytes.len() <= UNHASHED_BYTES_MAX => true,
+            (Some(bytes), _) => hashing.catch_up(bytes),
+            (None, lost) => {
+                lost.is_none_or(|before| hashing.catch_up(&before)) && hashing.push(chunk, self.length)
+            }
+        };
+        if !is_active {
+            self.hashing = None;
+        }
     }
 
     /// The next bytes, for what is known of the part as a program. When that is decided, the bytes before these are given.
@@ -381,7 +395,10 @@ impl OpenPart {
         }
         self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
-            let digests = hashing.finish();
+            let digests = match bytes.filter(|bytes| bytes.len() <= UNHASHED_BYTES_MAX) {
+                Some(bytes) => Hashing::of(database.wanted_for(self.length), bytes),
+                None => hashing.finish(),
+            };
             database.listed.find(&digests, self.length, &mut |signature| {
                 self.findings.report(database, &self.about, signature, None);
             });

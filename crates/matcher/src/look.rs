@@ -3,9 +3,11 @@
 //! Hits are written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 mod bloom;
+mod marks;
 mod pairs;
 
 pub use bloom::Bloom;
+pub use marks::Marks;
 pub use pairs::Pairs;
 
 /// How many looks are taken before the hits are gone through.
