@@ -11,6 +11,7 @@ use crate::stream::{
     Delivery, Midstream, OneSided, Opened, Output, Rules, Segment, Session, StreamPolicy, Verdict,
 };
 use crate::time::Time;
+use crate::transport::Transport;
 use lockgate_model::Direction;
 use std::time::Duration;
 
@@ -255,7 +256,7 @@ impl Tracker {
         vlans: Vlans,
         observer: &mut impl Observer,
     ) -> Option<(u32, Direction)> {
-        if packet.icmp().is_some_and(|icmp| icmp.is_error()) {
+        if matches!(packet.transport, Transport::Icmp4(icmp) if icmp.is_error()) {
             // What was sent to the client is said to whom has sent what is quoted.
             let between = Between::of_quoted(packet, vlans)?;
             let (slot, direction) = self.flows.find(&between)?;
@@ -291,7 +292,7 @@ impl Tracker {
         let Some(entry) = self.flows.get(slot) else { return };
         let is_new = entry.flow.counts.iter().all(|counts| counts.packets == 0);
         let is_established = entry.flow.is_established();
-        self.flows.count(slot, direction, packet.frame.len(), time);
+        self.flows.count(slot, direction, packet.wire_bytes, time);
         let mut segment = Verdict::Ignored;
         if packet.tcp().is_some() {
             (segment, direction) = self.segment(time, &mut packet, slot, direction, is_new, observer);

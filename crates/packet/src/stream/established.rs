@@ -73,11 +73,11 @@ impl Session {
         let state = self.state;
         let peer_window = self.half(direction.reverse()).window;
         let half = self.half(direction);
-        if !segment.payload.is_empty() && !segment.end().is_after(half.next) {
-            events.add(Event::PktRetransmission);
+        if !segment.payload.is_empty() && segment.sequence.is_before(half.acknowledged) {
             if !segment.end().is_after(half.acknowledged) {
-                events.add(Event::PktSpuriousRetransmission);
+                return trusted.then_some(Event::PktSpuriousRetransmission);
             }
+            events.add(Event::PktRetransmission);
         }
         if segment.end().is_before(half.acknowledged) {
             // What was acknowledged and never seen may still come.
