@@ -322,19 +322,18 @@ impl OpenPart {
 
     /// The next bytes, for what looks at the whole part. Digests of what is held wait for its end: few lengths are listed.
     fn keep(&mut self, chunk: &[u8]) {
-        let lost = self.held.as_mut().and_then(|held| held.push(chunk));
-        let Some(hashing) = &mut self.hashing else { return };
-        let held = self.held.as_ref().and_then(|held| held.whole().bytes());
-        let is_active = match (held, lost) {
-            (Some(bytes), _) if bytes.len() <= UNHASHED_BYTES_MAX => true,
-            (Some(bytes), _) => hashing.catch_up(bytes),
-            (None, lost) => {
-                lost.is_none_or(|before| hashing.catch_up(&before)) && hashing.push(chunk, self.length)
-            }
-        };
-        if !is_active {
-            self.hashing = None;
+        let Self { held, hashing, .. } = self;
+        if let Some(held) = held {
+            held.push(chunk, &mut |before| {
+                hashing.take_if(|hashing| !hashing.catch_up(before));
+            });
         }
+        let held = held.as_ref().and_then(|held| held.whole().bytes());
+        hashing.take_if(|hashing| match held {
+            Some(bytes) if bytes.len() <= UNHASHED_BYTES_MAX => false,
+            Some(bytes) => !hashing.catch_up(bytes),
+            None => !hashing.push(chunk, self.length),
+        });
     }
 
     /// The next bytes, for what is known of the part as a program. When that is decided, the bytes before these are given.

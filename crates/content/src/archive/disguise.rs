@@ -8,8 +8,7 @@
 use super::zip::seeker::Seeker;
 use crate::decoder::{Decoder, Event, More, Step};
 use crate::field::{Field, before, u16_le, u32_le};
-use crate::held::Held;
-use lockgate_model::{Pool, Reason};
+use lockgate_model::{Held, Pool, Reason};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
