@@ -78,6 +78,7 @@ impl<'a> Packet<'a> {
         let mut packet = Packet::unknown(bytes, Origin::Rebuilt, last.depth);
         packet.vlans = last.vlans;
         packet.ethernet = last.ethernet;
+        packet.wire_bytes += last.link_bytes();
         let mut decoding = Decoding::of(packet);
         decoding.raw(bytes);
         decoding.packet

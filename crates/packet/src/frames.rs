@@ -30,7 +30,7 @@ pub(crate) fn ipv4_fragment(
     payload: &[u8],
 ) -> Vec<u8> {
     let total = (20 + payload.len()) as u16;
-    let place = offset / 8 | u16::from(more) << 13;
+    let place = (offset / 8) | (u16::from(more) << 13);
     let mut header = [&[0x45, 0][..], &total.to_be_bytes(), &id.to_be_bytes(), &place.to_be_bytes()].concat();
     header.extend([64, protocol, 0, 0]);
     header.extend(source.octets());
@@ -86,7 +86,7 @@ impl Tcp {
     pub(crate) fn bytes(&self, source: IpAddr, destination: IpAddr) -> Vec<u8> {
         let mut options = self.options.clone();
         options.resize(options.len().next_multiple_of(4), 0);
-        let offset = ((20 + options.len()) / 4 << 4) as u8;
+        let offset = (((20 + options.len()) / 4) << 4) as u8;
         let mut bytes = [self.ports.0.to_be_bytes(), self.ports.1.to_be_bytes()].concat();
         bytes.extend([self.sequence.to_be_bytes(), self.ack.to_be_bytes()].concat());
         bytes.extend([offset, self.flags]);

@@ -152,6 +152,8 @@ pub struct Packet<'a> {
     pub events: Events,
     /// Where it comes from.
     pub origin: Origin,
+    /// How many bytes its frame had on the wire. What was put together of fragments has the link layer's header of one.
+    pub wire_bytes: usize,
     /// How many packets it is in.
     pub depth: u8,
     /// The packet in it, where it is a tunnel's.
@@ -171,6 +173,7 @@ impl<'a> Packet<'a> {
             payload: &[],
             events: Events::default(),
             origin,
+            wire_bytes: frame.len(),
             depth,
             inner: None,
         }
@@ -262,6 +265,16 @@ impl<'a> Packet<'a> {
             Transport::Icmp6(_) => Some(IcmpVersion::Six),
             _ => None,
         }
+    }
+
+    /// How many bytes stand before the header of IP.
+    pub(crate) fn link_bytes(&self) -> usize {
+        let header = match &self.ip {
+            Some(Ip::V4(ip)) => ip.header(),
+            Some(Ip::V6(ip)) => ip.header(),
+            None => return 0,
+        };
+        (header.as_ptr() as usize).saturating_sub(self.frame.as_ptr() as usize)
     }
 
     /// Whether flows are kept of its protocol: TCP, UDP, ICMP, SCTP and ESP.

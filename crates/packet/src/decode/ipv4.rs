@@ -38,6 +38,9 @@ impl<'a> Decoding<'a> {
 
     fn ipv4_options(&mut self, bytes: &[u8]) -> Ipv4Options {
         let mut options = Ipv4Options::default();
+        if !bytes.len().is_multiple_of(8) {
+            self.event(Event::Ipv4OptPadRequired);
+        }
         let mut rest = bytes;
         while let Some((kind, behind)) = rest.split_first() {
             let option = Ipv4Option::from_type(*kind);

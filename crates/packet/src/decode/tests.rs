@@ -169,18 +169,19 @@ fn options_4(options: &[u8]) -> Vec<u8> {
 
 #[test]
 fn options_of_ipv4_are_seen() {
-    let frame = options_4(&[7, 7, 4, 0, 0, 0, 0, 148, 4, 0, 0, 0]);
+    let frame = options_4(&[7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 148, 4, 0, 0, 0]);
     let packet = Packet::decode(LinkType::Raw, &frame);
     let Some(Ip::V4(ip)) = packet.ip else { panic!("{packet:?}") };
     assert!(ip.options().has(Ipv4Option::RecordRoute) && ip.options().has(Ipv4Option::RouterAlert));
     assert!(!ip.options().has(Ipv4Option::StrictSource) && !ip.options().is_empty());
     for (options, name) in [
-        (&[7, 3, 1, 0][..], "ipv4.opt_malformed"),
-        (&[7, 2, 0, 0], "ipv4.opt_invalid_len"),
-        (&[131, 9, 4, 0], "ipv4.opt_invalid_len"),
-        (&[148, 3, 0, 0], "ipv4.opt_invalid_len"),
-        (&[1, 1, 1, 7], "ipv4.opt_eol_required"),
-        (&[99, 4, 0, 0], "ipv4.opt_unknown"),
+        (&[7, 3, 1, 0, 0, 0, 0, 0][..], "ipv4.opt_malformed"),
+        (&[7, 2, 0, 0, 0, 0, 0, 0], "ipv4.opt_invalid_len"),
+        (&[131, 9, 4, 0, 0, 0, 0, 0], "ipv4.opt_invalid_len"),
+        (&[148, 3, 0, 0, 0, 0, 0, 0], "ipv4.opt_invalid_len"),
+        (&[1, 1, 1, 1, 1, 1, 1, 7], "ipv4.opt_eol_required"),
+        (&[99, 4, 0, 0, 0, 0, 0, 0], "ipv4.opt_unknown"),
+        (&[148, 4, 0, 0], "ipv4.opt_pad_required"),
         (&[148, 4, 0, 0, 148, 4, 0, 0], "ipv4.opt_duplicate"),
     ] {
         assert_eq!(event(LinkType::Raw, &options_4(options)), [name], "{options:?}");
@@ -213,8 +214,8 @@ fn what_is_broken_has_its_event() {
         (ip6(4, b"x"), "ipv6.ipv4_in_ipv6_too_small"),
         (ip6(58, &[99, 0, 0, 0, 0, 0, 0, 0]), "icmpv6.unassigned_type"),
         (ipv4(CLIENT, SERVER, 6, &[0; 10]), "tcp.pkt_too_small"),
-        (ipv4(CLIENT, SERVER, 6, &[0; 20]), "tcp.hlen_too_small"),
-        (ipv4(CLIENT, SERVER, 6, &[0xf0; 20]), "tcp.invalid_optlen"),
+        (ipv4(CLIENT, SERVER, 6, &[0; 20]), "tcp.invalid_optlen"),
+        (ipv4(CLIENT, SERVER, 6, &[0xf0; 20]), "tcp.hlen_too_small"),
         (ipv4(CLIENT, SERVER, 6, &segment(&[2, 9, 1, 1], b"").bytes(A, B)), "tcp.opt_invalid_len"),
         (ipv4(CLIENT, SERVER, 6, &segment(&[4, 2, 4, 2], b"").bytes(A, B)), "tcp.opt_duplicate"),
         (ipv4(CLIENT, SERVER, 17, &[0; 7]), "udp.pkt_too_small"),

@@ -15,10 +15,10 @@ impl<'a> Decoding<'a> {
         };
         let header_bytes = usize::from(offset >> 4) * 4;
         if header_bytes < TCP_HEADER_BYTES {
-            return self.event(Event::TcpHlenTooSmall);
+            return self.event(Event::TcpInvalidOptlen);
         }
         let Some((header, payload)) = bytes.split_at_checked(header_bytes) else {
-            return self.event(Event::TcpInvalidOptlen);
+            return self.event(Event::TcpHlenTooSmall);
         };
         let options = self.tcp_options(header.get(TCP_HEADER_BYTES..).unwrap_or_default());
         if let Some(tcp) = Tcp::new(header, options) {
@@ -47,6 +47,11 @@ impl<'a> Decoding<'a> {
                 break;
             };
             rest = after;
+            // As RFC 6994 has it: an experiment's number, then as if it had its own.
+            let (kind, option) = match option {
+                [253 | 254, _, 0xf9, 0x89, ..] => (&34, option.get(2..).unwrap_or_default()),
+                _ => (kind, option),
+            };
             self.tcp_option(*kind, option.get(2..).unwrap_or_default(), &mut options);
         }
         options

@@ -9,6 +9,8 @@ use crate::packet::{InnerBegins, Tunnel};
 const VXLAN_PORT: u16 = 4789;
 const GENEVE_PORT: u16 = 6081;
 const TEREDO_PORT: u16 = 3544;
+/// RFC 4380 section 2.6.
+const TEREDO_PREFIX: u32 = 0x2001_0000;
 
 /// Bits of GRE's first word (RFC 2784, RFC 2890, RFC 2637).
 const GRE_CHECKSUM: u16 = 0x8000;
@@ -133,8 +135,8 @@ impl<'a> Decoding<'a> {
             self.vxlan(payload);
         } else if is_port(GENEVE_PORT) {
             self.geneve(payload);
-        } else if is_port(TEREDO_PORT) {
-            self.teredo(payload);
+        } else {
+            self.teredo(is_port(TEREDO_PORT), payload);
         }
     }
 
@@ -172,7 +174,8 @@ impl<'a> Decoding<'a> {
     }
 
     /// RFC 4380 section 5.1.1: authentication and origin may stand before the packet of IPv6.
-    fn teredo(&mut self, mut bytes: &'a [u8]) {
+    /// Clients speak to each other on any ports: there an address of Teredo must be in it.
+    fn teredo(&mut self, is_its_port: bool, mut bytes: &'a [u8]) {
         if be16(bytes, 0) == Some(1) {
             let (Some(client), Some(value)) = (byte(bytes, 2), byte(bytes, 3)) else { return };
             bytes = bytes.get(13 + usize::from(client) + usize::from(value)..).unwrap_or_default();
@@ -183,7 +186,8 @@ impl<'a> Decoding<'a> {
         let is_six = byte(bytes, 0).is_some_and(|first| first >> 4 == 6) && bytes.len() >= IPV6_HEADER_BYTES;
         let fits =
             be16(bytes, 4).is_some_and(|length| usize::from(length) + IPV6_HEADER_BYTES == bytes.len());
-        if is_six && fits {
+        let is_its_address = |at| be32(bytes, at) == Some(TEREDO_PREFIX);
+        if is_six && fits && (is_its_port || is_its_address(8) || is_its_address(24)) {
             self.inner(Tunnel::Teredo, InnerBegins::EtherType(ether_type::IPV6), bytes);
         }
     }

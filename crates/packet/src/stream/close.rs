@@ -2,7 +2,7 @@
 
 use super::handshake::rejected;
 use super::policy::StreamPolicy;
-use super::session::{Segment, Session, SessionOrigin, TcpState, Verdict};
+use super::session::{Segment, Session, SessionOrigin, TcpState, Verdict, index};
 use crate::event::{Event, Events};
 use crate::transport::tcp_flag;
 use lockgate_model::Direction;
@@ -69,7 +69,7 @@ impl Session {
         events: &mut Events,
     ) -> Verdict {
         let trusted = self.origin == SessionOrigin::Syn;
-        let policy = self.rules.policy;
+        let policy = self.rules.policies[index(direction)];
         let peer = self.half(direction.reverse());
         let ack_limit = peer.limit.latest(peer.next).plus(1);
         let window = peer.window;
@@ -93,7 +93,7 @@ impl Session {
         }
         self.insert(direction, segment, events);
         self.take_last_ack(direction, segment);
-        self.reset_by = Some(direction);
+        self.reset_by = Some((direction, self.state));
         self.state = TcpState::Closed;
         Verdict::Taken
     }
@@ -111,13 +111,21 @@ impl Session {
         segment: &Segment<'_>,
         events: &mut Events,
     ) -> Verdict {
-        let goes_on = self.reset_by == Some(direction) && !segment.has(tcp_flag::RST);
-        if goes_on && !segment.payload.is_empty() {
-            events.add(Event::SuspectedRstInject);
+        let Some((reset_by, state)) = self.reset_by.filter(|_| !segment.has(tcp_flag::RST)) else {
+            return Verdict::Rejected;
+        };
+        if reset_by != direction {
+            return Verdict::Rejected;
         }
-        if let Some(ack) = segment.ack.filter(|_| self.reset_by.is_none()) {
-            self.half(direction.reverse()).reassembly.acknowledge(ack);
+        events.add(Event::SuspectedRstInject);
+        // Who has reset the connection goes on with it: the RST was somebody else's.
+        self.state = state;
+        let verdict = self.receive(direction, segment, events);
+        if verdict == Verdict::Taken {
+            self.reset_by = None;
+        } else {
+            self.state = TcpState::Closed;
         }
-        Verdict::Rejected
+        verdict
     }
 }

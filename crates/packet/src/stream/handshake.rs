@@ -3,7 +3,8 @@
 use super::reassembly::Reassembly;
 use super::sequence::Sequence;
 use super::session::{
-    Answer, Half, Midstream, OneSided, Opened, Rules, Segment, Session, SessionOrigin, TcpState, Verdict,
+    Answer, Half, Handshake, Midstream, OneSided, Opened, Rules, Segment, Session, SessionOrigin, TcpState,
+    Verdict,
 };
 use crate::event::{Event, Events};
 use crate::transport::tcp_flag;
@@ -16,6 +17,9 @@ impl Session {
     /// The connection that a first segment begins, where it begins one.
     pub(crate) fn open(segment: &Segment<'_>, rules: Rules, events: &mut Events) -> Option<Opened> {
         let picks_up = rules.midstream == Midstream::PickedUp;
+        if segment.has_stray_ack {
+            events.add(Event::PktBrokenAck);
+        }
         if segment.has(tcp_flag::RST) {
             events.add(Event::RstButNoSession);
             return None;
@@ -54,6 +58,7 @@ impl Session {
             origin,
             rules,
             answers: Vec::new(),
+            handshake: Handshake::ThreeWay,
             reset_by: None,
             gaps: [false; 2],
         }
@@ -111,11 +116,17 @@ impl Session {
         events: &mut Events,
     ) -> Verdict {
         let to_client = direction == Direction::ToClient;
+        if to_client && self.echoes_another(segment) {
+            return rejected(events, Event::PktInvalidTimestamp);
+        }
         if segment.has(tcp_flag::RST) {
             return self.reset_of_syn(direction, segment);
         }
         match (segment.has(tcp_flag::SYN), segment.ack) {
             (true, Some(ack)) if to_client => self.answered(segment, ack, events),
+            (true, Some(ack)) if self.handshake == Handshake::FourWay => {
+                self.answered_across(segment, ack, events)
+            }
             (true, Some(_)) => rejected(events, Event::HandshakeSynackInWrongDirection),
             (true, None) if to_client => {
                 // Both ask at once: the server's SYN, and then the answer goes the other way (RFC 9293 section 3.5).
@@ -123,7 +134,7 @@ impl Session {
                 let half = self.half(Direction::ToClient);
                 half.window = u32::from(segment.window);
                 half.scale = segment.window_scale.unwrap_or(0);
-                self.state = TcpState::SynRecv;
+                self.handshake = Handshake::FourWay;
                 Verdict::Taken
             }
             (true, None) => {
@@ -131,14 +142,19 @@ impl Session {
                 if half.isn != segment.sequence {
                     half.restart(segment.sequence);
                     self.take_syn(segment);
-                } else {
-                    events.add(Event::PktRetransmission);
                 }
                 Verdict::Taken
             }
             (false, Some(ack)) if !to_client => self.one_sided(segment, ack, events),
             (false, _) => Verdict::Rejected,
         }
+    }
+
+    /// Whether the server sends back a timestamp that the client's SYN did not have (RFC 7323 section 3.2): it has not
+    /// seen the SYN.
+    fn echoes_another(&self, segment: &Segment<'_>) -> bool {
+        let sent = self.halves[0].timestamp.map(|(value, _)| value);
+        segment.echo.is_some_and(|echo| sent.is_none() || echo != 0 && Some(echo) != sent)
     }
 
     /// The client goes on though no answer was seen.
@@ -209,9 +225,6 @@ impl Session {
             return self.reset_of_syn(direction, segment);
         }
         match (segment.has(tcp_flag::SYN), segment.ack) {
-            (true, Some(ack)) if self.answers.is_empty() => {
-                self.answered_across(direction, segment, ack, events)
-            }
             (true, Some(ack)) if direction == Direction::ToClient => {
                 self.answered_again(segment, ack, events)
             }
@@ -222,11 +235,8 @@ impl Session {
             (true, None) if self.half(direction).isn != segment.sequence => {
                 rejected(events, Event::HandshakeSynResendDiffSeqOnSynRecv)
             }
-            (true, None) => {
-                events.add(Event::PktRetransmission);
-                Verdict::Taken
-            }
-            (false, Some(ack)) if self.answers.is_empty() => {
+            (true, None) => Verdict::Taken,
+            (false, Some(ack)) if self.handshake == Handshake::FourWay => {
                 self.confirmed_across(direction, segment, ack, events)
             }
             (false, Some(ack)) if direction == Direction::ToServer => self.confirmed(segment, ack, events),
@@ -235,24 +245,19 @@ impl Session {
         }
     }
 
-    /// Both asked, and now one answers the other.
-    fn answered_across(
-        &mut self,
-        direction: Direction,
-        segment: &Segment<'_>,
-        ack: Sequence,
-        events: &mut Events,
-    ) -> Verdict {
-        if segment.sequence != self.half(direction).isn {
+    /// Both asked, and now the client answers the server.
+    fn answered_across(&mut self, segment: &Segment<'_>, ack: Sequence, events: &mut Events) -> Verdict {
+        if segment.sequence != self.half(Direction::ToServer).isn {
             return rejected(events, Event::FourWaySynackWithWrongSyn);
         }
-        let other = self.half(direction.reverse());
-        if ack != other.isn.plus(1) {
+        let server = self.half(Direction::ToClient);
+        if ack != server.isn.plus(1) {
             return rejected(events, Event::FourWaySynackWithWrongAck);
         }
-        other.acknowledged = ack;
-        other.limit = other.next.plus(u32::from(segment.window));
-        other.reassembly.acknowledge(ack);
+        server.acknowledged = ack;
+        server.limit = server.next.plus(u32::from(segment.window));
+        server.reassembly.acknowledge(ack);
+        self.state = TcpState::SynRecv;
         Verdict::Taken
     }
 
@@ -281,7 +286,6 @@ impl Session {
         let fits = ack == client.next || ack == client.isn.plus(1);
         let Some(first) = self.answers.first() else { return Verdict::Rejected };
         if self.answers.iter().any(|known| (known.sequence, known.ack) == (another.sequence, another.ack)) {
-            events.add(Event::PktRetransmission);
             return Verdict::Taken;
         }
         let event = if first.ack != ack {
@@ -348,13 +352,19 @@ impl Session {
     fn reset_of_syn(&mut self, direction: Direction, segment: &Segment<'_>) -> Verdict {
         let acks_syn =
             segment.ack.is_some_and(|ack| ack == self.halves[0].next || ack == self.halves[0].isn.plus(1));
+        let state = self.state;
         let half = self.half(direction);
         let is_next = segment.sequence == half.next || segment.sequence == half.isn;
-        let valid = if direction == Direction::ToClient { acks_syn || is_next } else { is_next };
+        let valid = match (direction, state) {
+            (Direction::ToClient, _) => acks_syn || is_next,
+            // A client has nothing to reset before it is answered: others send that, so that we look away.
+            (Direction::ToServer, TcpState::SynSent) => false,
+            (Direction::ToServer, _) => is_next,
+        };
         if !valid {
             return Verdict::Rejected;
         }
-        self.reset_by = Some(direction);
+        self.reset_by = Some((direction, self.state));
         self.state = TcpState::Closed;
         self.half(direction).flags |= segment.flags;
         Verdict::Taken

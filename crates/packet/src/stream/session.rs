@@ -89,7 +89,8 @@ pub(crate) struct Rules {
     pub(crate) midstream: Midstream,
     pub(crate) one_sided: OneSided,
     pub(crate) delivery: Delivery,
-    pub(crate) policy: StreamPolicy,
+    /// By the system that reads them: what goes to the server, what goes to the client.
+    pub(crate) policies: [StreamPolicy; 2],
     pub(crate) depth: [u64; 2],
 }
 
@@ -103,6 +104,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) payload: &'a [u8],
     pub(crate) window_scale: Option<u8>,
     pub(crate) timestamp: Option<u32>,
+    /// The other side's timestamp, as it came back.
+    pub(crate) echo: Option<u32>,
     pub(crate) fast_open: bool,
     /// Whether there is an acknowledgement number though the flag says that there is none.
     pub(crate) has_stray_ack: bool,
@@ -122,6 +125,7 @@ impl<'a> Segment<'a> {
             // RFC 7323 section 2.3: no more than 14.
             window_scale: options.window_scale.map(|scale| scale.min(14)),
             timestamp: options.timestamps.map(|(value, _)| value),
+            echo: options.timestamps.map(|(_, echo)| echo),
             fast_open: options.fast_open.is_some(),
             has_stray_ack: !tcp.has(tcp_flag::ACK) && tcp.acknowledgement() != 0,
             time,
@@ -134,6 +138,11 @@ impl<'a> Segment<'a> {
 
     pub(super) fn length(&self) -> u32 {
         u32::try_from(self.payload.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The sequence number behind its payload and its FIN.
+    pub(super) fn end_with_fin(&self) -> Sequence {
+        self.end().plus(u32::from(self.has(tcp_flag::FIN)))
     }
 
     /// The sequence number behind its payload.
@@ -226,8 +235,10 @@ pub(crate) struct Session {
     pub(super) rules: Rules,
     /// Answers of the server that the client has not yet chosen from.
     pub(super) answers: Vec<Answer>,
-    /// Who has sent the RST that closed it.
-    pub(super) reset_by: Option<Direction>,
+    /// Whether both sides have asked (RFC 9293 section 3.5, figure 7).
+    pub(super) handshake: Handshake,
+    /// Who has sent the RST that closed it, and where it was before.
+    pub(super) reset_by: Option<(Direction, TcpState)>,
     pub(super) gaps: [bool; 2],
 }
 
@@ -240,6 +251,15 @@ pub(super) enum SessionOrigin {
     Midstream,
     /// By its SYN, and then by what the same side sent.
     OneSided,
+}
+
+/// How many segments the handshake takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handshake {
+    /// The client asks, the server answers.
+    ThreeWay,
+    /// The server has asked, too.
+    FourWay,
 }
 
 /// One SYN and ACK of a server.
@@ -280,7 +300,7 @@ impl Session {
         segment: &Segment<'_>,
         events: &mut Events,
     ) -> Verdict {
-        if segment.ack.is_none() && !segment.has(tcp_flag::RST) && segment.has_stray_ack {
+        if segment.has_stray_ack {
             events.add(Event::PktBrokenAck);
         }
         let verdict = match self.state {
@@ -297,7 +317,7 @@ impl Session {
         if segment.payload.is_empty() {
             return;
         }
-        let Rules { policy, .. } = self.rules;
+        let policy = self.rules.policies[index(direction)];
         let delivery = self.delivery();
         let half = self.half(direction);
         match half.reassembly.insert(segment.sequence, segment.payload, policy, delivery) {
