@@ -244,4 +244,4 @@ fn is_context(arena: &Arena, at: u32) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
