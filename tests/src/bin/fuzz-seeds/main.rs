@@ -128,6 +128,10 @@ impl Samples {
             "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
         );
         line("for m in Deflate64 LZMA PPMd xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
+        // A model whose memory is used up: one that begins anew, one that forgets.
+        line(
+            "seq 60000 > more/numbers.txt; for x in 5 9; do 7zz a -tzip -mm=PPMd -mx=$x -mo=16 -mmem=1m numbers$x.zip more/numbers.txt > log; done; rm log",
+        );
         line(
             "compress -c in/text.txt > text.Z; compress -b 10 -c more/words.txt > words.Z; gcab -c stored.cab in/text.txt
              gcab -c -z mszip.cab in/text.txt more/words.txt; cp in/text.txt a.txt; mscompress a.txt; mv a.tx*_ a.szdd
