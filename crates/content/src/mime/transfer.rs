@@ -123,7 +123,7 @@ impl Transfer {
         for mut rest in chunks {
             while !rest.is_empty() {
                 let (used, made) = self.decode(rest, &mut output);
-                assert!(used > 0, "there is room, so there is progress");
+                assert!(used + made > 0, "there is room, so there is progress");
                 all.extend_from_slice(&output[..made]);
                 rest = &rest[used..];
             }
