@@ -28,6 +28,7 @@ mod icons;
 mod late;
 mod layout;
 mod logical;
+mod needed;
 mod page;
 mod programs;
 mod report;

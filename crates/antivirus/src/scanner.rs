@@ -47,6 +47,8 @@ struct Transmission {
 
 /// How many steps expressions for names may take on one name.
 const NAME_STEPS_MAX: u64 = 200_000;
+/// So much of what is held waits for its end to be hashed: no more, since it is done at once.
+const UNHASHED_BYTES_MAX: usize = 2 << 20;
 /// What a scanner may hold to which no pool was given.
 const POOL_BYTES: u64 = 64 << 20;
 
@@ -285,9 +287,7 @@ impl OpenPart {
 
     fn push(&mut self, database: &Database, chunk: &[u8]) {
         self.length = self.length.saturating_add(chunk.len() as u64);
-        if self.hashing.as_mut().is_some_and(|hashing| !hashing.push(chunk, self.length)) {
-            self.hashing = None;
-        }
+        self.keep(chunk);
         if self.standing == Standing::Open
             && database.allowed.longest().is_none_or(|longest| self.length > longest)
         {
@@ -295,9 +295,6 @@ impl OpenPart {
         }
         if let Some(checksum) = &mut self.checksum {
             checksum.update(chunk);
-        }
-        if let Some(held) = &mut self.held {
-            held.push(chunk);
         }
         let before = self.push_layout(database, chunk);
         if self.about.layout.takes_bytes() {
@@ -321,6 +318,22 @@ impl OpenPart {
         }
         let length = |of: LaneId| lanes.iter().find(|lane| lane.id == of).map_or(0, |lane| lane.length);
         findings.prune(database, about, &length);
+    }
+
+    /// The next bytes, for what looks at the whole part. Digests of what is held wait for its end: few lengths are listed.
+    fn keep(&mut self, chunk: &[u8]) {
+        let Self { held, hashing, .. } = self;
+        if let Some(held) = held {
+            held.push(chunk, &mut |before| {
+                hashing.take_if(|hashing| !hashing.catch_up(before));
+            });
+        }
+        let held = held.as_ref().and_then(|held| held.whole().bytes());
+        hashing.take_if(|hashing| match held {
+            Some(bytes) if bytes.len() <= UNHASHED_BYTES_MAX => false,
+            Some(bytes) => !hashing.catch_up(bytes),
+            None => !hashing.push(chunk, self.length),
+        });
     }
 
     /// The next bytes, for what is known of the part as a program. When that is decided, the bytes before these are given.
@@ -381,7 +394,10 @@ impl OpenPart {
         }
         self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
-            let digests = hashing.finish();
+            let digests = match bytes.filter(|bytes| bytes.len() <= UNHASHED_BYTES_MAX) {
+                Some(bytes) => Hashing::of(database.wanted_for(self.length), bytes),
+                None => hashing.finish(),
+            };
             database.listed.find(&digests, self.length, &mut |signature| {
                 self.findings.report(database, &self.about, signature, None);
             });

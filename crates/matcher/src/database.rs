@@ -1,14 +1,14 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Folding, Shape, When};
+use crate::blocks::{Blocks, Candidate, Folding, Shape, Sought, When};
 use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
 use crate::program::Program;
 use crate::rates::Rates;
-use crate::runs::Run;
+use crate::runs::{RUN_LENGTH_MAX, RunPart, RunWindow, Runs};
 use crate::scanner::Scanner;
-use crate::segment::Link;
+use crate::segment::{Link, Piece};
 use crate::set::{Anchor, PatternSet};
 use crate::short::Short;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct Database {
     pub(crate) groups: Vec<Blocks>,
     pub(crate) shorts: Vec<Short>,
     pub(crate) places: Places,
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<Runs>,
     tail_bytes: usize,
     patterns: usize,
 }
@@ -90,8 +90,8 @@ impl Database {
                 } else {
                     match plan.window(piece, pattern.case, anchor, rank) {
                         None => continue,
-                        Some(Search::Run(window)) => {
-                            database.runs.extend(Run::of(id, &window));
+                        Some(Search::Run(byte, window)) => {
+                            database.add_run(id, byte, &window, piece.atoms);
                             window
                         }
                         Some(Search::Blocks(shape, window)) => {
@@ -100,13 +100,8 @@ impl Database {
                         }
                     }
                 };
-                let is_whole = database.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
-                database.fronts.push(Front {
-                    prefix_min: window.prefix_min,
-                    prefix_width: window.prefix_width,
-                    check: Check::new(&piece.head, &window),
-                    whole: if is_whole { piece.length_max as u8 } else { 0 },
-                });
+                let front = database.front(piece, &window);
+                database.fronts.push(front);
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());
                 database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
@@ -124,30 +119,68 @@ impl Database {
         database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
-        windows.iter().for_each(|(shape, windows)| database.add_group(*shape, windows));
+        windows.into_iter().for_each(|(shape, windows)| database.add_group(shape, windows));
         database
     }
 
+    /// What is looked at first of a segment with this window.
+    fn front(&self, piece: &Piece, window: &Window) -> Front {
+        let is_whole = self.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
+        Front {
+            prefix_min: window.prefix_min,
+            prefix_width: window.prefix_width,
+            check: Check::new(&piece.head, window),
+            whole: if is_whole { piece.length_max as u8 } else { 0 },
+        }
+    }
+
+    /// A window that is one byte again and again.
+    fn add_run(&mut self, segment: u32, byte: u8, window: &Window, atoms: (u32, u32)) {
+        let literal = self.program.literal(atoms).map(|literal| self.program.bytes(literal));
+        let is_run =
+            |literal: &&[u8]| literal.len() <= RUN_LENGTH_MAX && literal.iter().all(|other| *other == byte);
+        let (length, part) = match literal.filter(is_run) {
+            Some(literal) => (literal.len(), RunPart::Whole),
+            None => (window.cells.len(), RunPart::Window),
+        };
+        self.tail_bytes = self.tail_bytes.max(length + 1);
+        let known = self.runs.iter().position(|runs| runs.byte() == byte).unwrap_or_else(|| {
+            self.runs.push(Runs::new(byte));
+            self.runs.len() - 1
+        });
+        self.runs[known].add(RunWindow { segment, length: length as u32, part });
+    }
+
     /// Windows that are searched in one pass.
-    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window)]) {
+    fn add_group(&mut self, shape: Shape, windows: Vec<(u32, Window)>) {
         if shape.when == When::Led {
             for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
         }
+        let sought = |(segment, window)| {
+            let literal = self.program.literal(self.segments[segment as usize].atoms);
+            // A shorter one is looked at whole by its check.
+            let literal = literal.filter(|(_, length)| *length > CHECK_BYTES).unwrap_or((0, 0));
+            Sought { check: self.fronts[segment as usize].check, segment, window, literal }
+        };
+        let windows: Vec<Sought> = windows.into_iter().map(sought).collect();
         if !Short::fits(shape) {
-            return self.groups.push(Blocks::new(shape, windows));
+            return self.groups.push(Blocks::new(shape, &windows));
         }
-        let check = |segment: u32| self.fronts[segment as usize].check;
-        let checked = windows.iter().map(|(segment, window)| (*segment, window.clone(), check(*segment)));
         let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, &checked.collect::<Vec<_>>(), &rates));
+        self.shorts.push(Short::new(shape, &windows, &rates));
     }
 
-    /// Something of what a segment begins with: whoever asks has it near then.
+    /// Something of what a candidate's segment is compared with: whoever asks has it near then.
     #[inline]
-    pub(crate) fn touch(&self, segment: u32) -> u8 {
-        self.segments.get(segment as usize).map_or(0, |segment| self.program.touch(segment.atoms.0))
+    pub(crate) fn touch(&self, candidate: &Candidate) -> u8 {
+        if candidate.literal.1 > 0 {
+            let bytes = self.program.bytes(candidate.literal);
+            return bytes.first().unwrap_or(&0) ^ bytes.last().unwrap_or(&0);
+        }
+        let segment = self.segments.get(candidate.segment as usize);
+        segment.map_or(0, |segment| self.program.touch(segment.atoms.0))
     }
 
     /// The state of a stream that begins.
@@ -167,7 +200,7 @@ impl Database {
 
     /// The names of the strategies that were chosen, and how many windows each searches for.
     pub fn strategies(&self) -> Vec<String> {
-        let runs = (!self.runs.is_empty()).then(|| format!("runs × {}", self.runs.len()));
+        let runs = self.runs.iter().map(|runs| format!("runs of {:02x} × {}", runs.byte(), runs.count()));
         let places = self.places.name();
         let groups = self.shorts.iter().map(Short::name).chain(self.groups.iter().map(Blocks::name));
         places.into_iter().chain(runs).chain(groups).collect()
@@ -179,6 +212,7 @@ impl Database {
             + self.segments.capacity() * size_of::<Segment>()
             + self.fronts.capacity() * size_of::<Front>()
             + self.places.heap_bytes()
+            + self.runs.iter().map(Runs::heap_bytes).sum::<usize>()
             + self.shorts.iter().map(Short::heap_bytes).sum::<usize>()
             + self.groups.iter().map(Blocks::heap_bytes).sum::<usize>()
     }
@@ -209,7 +243,7 @@ impl Database {
             && self.segments.iter().all(leads_on)
             // Only another segment of the pattern follows one.
             && self.segments.last().is_none_or(|last| last.link == Link::Last)
-            && self.groups.iter().all(|group| group.is_below(count))
+            && self.groups.iter().all(|group| group.is_below(count, self.program.byte_count()))
             && self.shorts.iter().all(|short| short.is_below(count))
             && self.places.is_below(count)
             && self.runs.iter().all(|run| run.is_below(count))

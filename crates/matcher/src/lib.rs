@@ -40,6 +40,7 @@ mod view;
 mod wildcard;
 
 pub use database::Database;
+pub use look::Marks;
 pub use scanner::{Interest, Match, Scanner};
 pub use segment::Case;
 pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet};

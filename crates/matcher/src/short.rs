@@ -3,8 +3,8 @@
 //!
 //! Such pairs stand everywhere, so what is found is told apart at once by eight bytes around it.
 
-use crate::blocks::{Candidate, Shape, When, ways};
-use crate::fragment::{Check, Window};
+use crate::blocks::{Candidate, Shape, Sought, When, ways};
+use crate::fragment::Check;
 use crate::look::{Hits, LOOKS_MAX, Pairs};
 use crate::view::View;
 
@@ -25,9 +25,8 @@ pub(crate) struct Short {
 /// A window that has a pair.
 #[derive(Debug)]
 struct Entry {
-    /// Eight bytes that it needs; their distance is from the place behind the pair.
+    /// Eight bytes that it needs; their distance is from the window's first byte.
     check: Check,
-    distance: i32,
     /// How far the window begins before that place.
     reach: u32,
     segment: u32,
@@ -39,11 +38,11 @@ impl Short {
         shape.window_length() == PAIR && shape.stride == 1
     }
 
-    /// The tables for these windows, with the number of the segment, and an early look at whether it is there. `rates` says how
+    /// The tables for these windows. `rates` says how
     /// often each byte stands in content.
-    pub fn new(shape: Shape, windows: &[(u32, Window, Check)], rates: &[f32; 256]) -> Self {
+    pub fn new(shape: Shape, windows: &[Sought], rates: &[f32; 256]) -> Self {
         let mut keyed = Vec::new();
-        for (number, (_, window, _)) in windows.iter().enumerate() {
+        for (number, Sought { window, .. }) in windows.iter().enumerate() {
             // The last two bytes, in each way to write them.
             let pair = &window.cells[window.cells.len() - PAIR..];
             ways(pair, shape.folding, &mut |word| keyed.push((((word >> 48) as u16).to_le_bytes(), number)));
@@ -54,14 +53,9 @@ impl Short {
         let mut entries = Vec::with_capacity(keyed.len());
         for same in keyed.chunk_by(|one, other| one.0 == other.0) {
             entries.extend(same.iter().map(|(_, number)| {
-                let (segment, window, check) = &windows[*number];
+                let Sought { segment, window, check, .. } = &windows[*number];
                 let reach = window.cells.len() as u32;
-                let (check, distance) = match window.prefix_width {
-                    0 => (*check, check.at as i32 - (window.prefix_min + reach) as i32),
-                    // Where the segment begins at no fixed distance, nothing is known but the window itself.
-                    _ => (Check::of(&window.cells), -(reach as i32)),
-                };
-                Entry { check, distance, reach, segment: *segment }
+                Entry { check: check.in_window(window), reach, segment: *segment }
             }));
             starts.push(entries.len() as u32);
         }
@@ -113,21 +107,17 @@ impl Short {
         let number = self.pairs.number(pair);
         let Some([from, to]) = self.starts.get(number..number + 2) else { return };
         for entry in &self.entries[*from as usize..*to as usize] {
-            let eight =
-                place.checked_add_signed(entry.distance as isize).and_then(|at| view.chunk().get(at..));
-            let eight = eight.and_then(|eight| eight.first_chunk());
-            if eight.is_some_and(|eight| !entry.check.passes(u64::from_le_bytes(*eight))) {
-                continue;
-            }
             // Before the stream's first byte there is no window.
-            if let Some(window) = (view.chunk_start() + place as u64).checked_sub(u64::from(entry.reach)) {
-                found(Candidate { segment: entry.segment, window });
+            if let Some(window) = (view.chunk_start() + place as u64).checked_sub(u64::from(entry.reach))
+                && entry.check.may_stand(window, view)
+            {
+                found(Candidate { segment: entry.segment, window, literal: (0, 0), prefix: 0 });
             }
         }
     }
 }
 
-lockgate_stored::stored!(struct Entry { check, distance, reach, segment });
+lockgate_stored::stored!(struct Entry { check, reach, segment });
 lockgate_stored::stored!(struct Short { shape, pairs, starts, entries, count }, sound);
 
 impl Short {

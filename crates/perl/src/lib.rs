@@ -12,6 +12,7 @@
 //! by [`machine`]. Case is that of ASCII, a character is a byte.
 
 mod escape;
+mod literal;
 mod machine;
 mod parser;
 mod plain;
@@ -94,6 +95,11 @@ impl Perl {
     pub fn parse(text: &str, flags: Flags) -> Result<Self, Unread> {
         parser::parse(text.as_bytes(), flags)?;
         Ok(Self { text: text.into(), flags, runner: OnceLock::new() })
+    }
+
+    /// Text that stands in whatever it matches, letters in either case; empty where none is certain.
+    pub fn text_needed(&self) -> Vec<u8> {
+        parser::parse(self.text.as_bytes(), self.flags).map_or(Vec::new(), |tree| literal::of(&tree))
     }
 
     /// The first match from `from` on. Each step is taken from `steps`.

@@ -6,8 +6,9 @@
 //! one space. Both are what e2guardian makes of a page, but for characters outside ASCII, which it takes as bytes.
 
 use super::Readings;
-use super::block::{Speed, fold, folded};
+use super::block::{append_folded, folded};
 use super::charset::{Charset, PRESCAN_BYTES, decode};
+use super::search::Copies;
 use super::text::{Source, Text, Written};
 
 /// The readings of one page, as far as it has come.
@@ -27,6 +28,28 @@ pub(super) struct Output {
     /// The raw reading; without one, what the text is made of.
     pub raw: Vec<u8>,
     pub text: Written,
+}
+
+impl Output {
+    /// Begins with what there is of others, and makes room for so many bytes in each.
+    pub fn begin(&mut self, there: &Self, bytes: usize) {
+        self.raw.reserve(there.raw.len() + bytes);
+        self.raw.extend_from_slice(&there.raw);
+        self.text.bytes.reserve(there.text.bytes.len() + bytes);
+        self.text.bytes.extend_from_slice(&there.text.bytes);
+        self.text.copies.reserve(bytes);
+    }
+
+    /// What there is, without room; the room is left empty.
+    pub fn end(&mut self) -> Self {
+        let Written { bytes, copies } = &mut self.text;
+        let text = Written { bytes: bytes.clone(), copies: Copies::default() };
+        let there = Self { raw: self.raw.clone(), text };
+        self.raw.clear();
+        bytes.clear();
+        copies.clear();
+        there
+    }
 }
 
 impl Normaliser {
@@ -101,13 +124,6 @@ impl Normaliser {
             }
         }
     }
-}
-
-/// Appends bytes as both readings have them.
-pub(super) fn append_folded(out: &mut Vec<u8>, bytes: &[u8], speed: Speed) {
-    let start = out.len();
-    out.extend_from_slice(bytes);
-    fold(&mut out[start..], speed);
 }
 
 /// What a character is in the normal form: nothing, a space, or letters.

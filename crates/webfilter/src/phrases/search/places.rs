@@ -37,6 +37,19 @@ pub(super) struct Masks {
     pub short: Bits,
 }
 
+impl Masks {
+    /// In how many blocks, from the first on, there is any.
+    fn blocks(&self) -> usize {
+        let is_any = |(cores, short): (&u64, &u64)| cores | short != 0;
+        self.cores.iter().zip(&self.short).rposition(is_any).map_or(0, |last| last + 1)
+    }
+
+    /// The first blocks.
+    fn first(&mut self, blocks: usize) -> [&mut [u64]; 2] {
+        [&mut self.cores[..blocks], &mut self.short[..blocks]]
+    }
+}
+
 /// What is looked for.
 #[derive(Debug)]
 pub(super) struct Sought {
@@ -113,6 +126,10 @@ pub(super) struct Batch {
     counts_elsewhere: [usize; 2],
     /// What of the places stands elsewhere.
     pub copied: Copied,
+    /// Which of them are looked at there as well: of those with a core, for what is behind it and before; and by what is around
+    /// them.
+    elsewhere: [Bits; 2],
+    around: Masks,
 }
 
 impl Batch {
@@ -126,6 +143,8 @@ impl Batch {
             kept_elsewhere: [[0; _]; 2],
             counts_elsewhere: [0; 2],
             copied: Copied::default(),
+            elsewhere: [[0; _]; 2],
+            around: Masks::default(),
         }
     }
 
@@ -150,30 +169,36 @@ impl Batch {
         speed: Speed,
     ) {
         match speed {
-            Speed::Portable => {
-                mark(near, sought.classes.as_ref(), &mut self.masks);
-                self.part(sought, near, wanted);
-                self.keep(sought, open, near, wanted, other, take);
-            }
+            Speed::Portable => self.look_by(sought, open, near, wanted, other),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
-            Speed::Bits => unsafe {
-                x86_64::mark_by_bits(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep_by_bits(sought, open, near, wanted, other);
-            },
+            Speed::Bits => unsafe { self.look_by_bits(sought, open, near, wanted, other) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
-            Speed::Vectors => unsafe {
-                x86_64::mark_by_vectors(near, sought.classes.as_ref(), &mut self.masks);
-                self.keep_by_vectors(sought, open, near, wanted, other);
-            },
+            Speed::Vectors => unsafe { self.look_by_vectors(sought, open, near, wanted, other) },
         }
+    }
+
+    #[inline(always)]
+    fn look_by(
+        &mut self,
+        sought: &Sought,
+        open: &Open,
+        near: &Near,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
+    ) {
+        self.know_elsewhere(other);
+        let masks = self.masks.first(wanted.blocks());
+        mark(near, sought.classes.as_ref(), &self.around.short, masks);
+        self.part(sought, near, wanted);
+        self.keep(sought, open, near, wanted, other, take);
     }
 
     /// The portable code, made of other instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn keep_by_bits(
+    fn look_by_bits(
         &mut self,
         sought: &Sought,
         open: &Open,
@@ -181,14 +206,13 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
-        self.part(sought, near, wanted);
-        self.keep(sought, open, near, wanted, other, take);
+        self.look_by(sought, open, near, wanted, other);
     }
 
-    /// The same, with places taken 64 at once, and cores looked up sixteen at once.
+    /// The same, with 64 places marked and taken at once, and cores looked up sixteen at once.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-    fn keep_by_vectors(
+    fn look_by_vectors(
         &mut self,
         sought: &Sought,
         open: &Open,
@@ -196,28 +220,54 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
-        let marked =
-            x86_64::take_cores(near, &self.masks.cores, &wanted.cores, &mut self.places, &mut self.cores);
+        self.know_elsewhere(other);
+        let masks = self.masks.first(wanted.blocks());
+        x86_64::mark(near, sought.classes.as_ref(), &self.around.short, masks);
+        let marked = both(&self.masks.cores, &wanted.cores);
+        let taken = x86_64::take_cores(near, &marked, &self.elsewhere, &mut self.places, &mut self.cores);
         let [behind, before, core, ..] = &mut self.kept;
-        let parted = x86_64::part(&sought.cores, &self.cores, &self.places, marked, [behind, before, core]);
-        self.counts[..parted.len()].copy_from_slice(&parted);
+        let (cores, there) = (&sought.cores, &mut self.kept_elsewhere);
+        let parted =
+            x86_64::part(cores, &self.cores, &self.places, &taken, [behind, before, core], there.each_mut());
+        let (counts, counts_elsewhere) = parted;
+        self.counts[..counts.len()].copy_from_slice(&counts);
+        self.counts_elsewhere = counts_elsewhere;
         let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
         self.keep(sought, open, near, wanted, other, take);
     }
 
-    /// Parts the places that have a core by the kinds that it has.
+    /// Which places are looked at elsewhere as well.
+    #[inline(always)]
+    fn know_elsewhere(&mut self, other: Option<&Elsewhere<'_>>) {
+        if other.is_some() {
+            self.copied.know();
+            self.elsewhere = [self.copied.behind(), self.copied.before()];
+            self.around = self.copied.around();
+        } else {
+            self.elsewhere = [[0; _]; 2];
+            self.around = Masks::default();
+        }
+    }
+
+    /// Parts the places that have a core by the kinds that it has, and those of them that are looked at elsewhere.
     #[inline(always)]
     fn part(&mut self, sought: &Sought, near: &Near, wanted: &Masks) {
         let marked = take_all(&self.masks.cores, &wanted.cores, &mut self.places, &take);
         let [behind, before, core, ..] = &mut self.kept;
-        let mut counts = [0; 3];
+        let [behind_there, before_there] = &mut self.kept_elsewhere;
+        let (mut counts, mut there) = ([0; 3], [0; 2]);
         for place in &self.places[..marked] {
             let kinds = sought.cores.kinds(word_at(near, *place) as u32);
-            add(behind, &mut counts[0], *place, kinds & 1 << Kind::Behind as u32 != 0);
-            add(before, &mut counts[1], *place, kinds & 1 << Kind::Before as u32 != 0);
-            add(core, &mut counts[2], *place, kinds & 1 << Kind::Core as u32 != 0);
+            let has_kind = |kind: Kind| kinds >> kind as u32 & 1 == 1;
+            let [of_behind, of_before] = &self.elsewhere;
+            add(behind, &mut counts[0], *place, has_kind(Kind::Behind));
+            add(before, &mut counts[1], *place, has_kind(Kind::Before));
+            add(core, &mut counts[2], *place, has_kind(Kind::Core));
+            add(behind_there, &mut there[0], *place, has_kind(Kind::Behind) & has(of_behind, *place));
+            add(before_there, &mut there[1], *place, has_kind(Kind::Before) & has(of_before, *place));
         }
         self.counts[..counts.len()].copy_from_slice(&counts);
+        self.counts_elsewhere = there;
     }
 
     /// Keeps of the places with a core, which are parted, and of those of short windows where one may stand.
@@ -232,21 +282,9 @@ impl Batch {
         take: impl Fn(u64, u16, &mut Places, usize) -> usize,
     ) {
         let [behind, before, core, three, two] = &mut self.kept;
-        let mut there = [0; 2];
-        let mut around = Masks::default();
         if let Some(other) = other {
-            self.copied.know();
-            around = self.copied.around();
             let [behind_there, before_there] = &mut self.kept_elsewhere;
-            let (of_behind, of_before) = (self.copied.behind(), self.copied.before());
-            let marked = both(&self.masks.cores, &wanted.cores);
-            let count = take_all(&marked, &around.cores, &mut self.places, &take);
-            for place in &self.places[..count] {
-                let kinds = sought.cores.kinds(word_at(near, *place) as u32);
-                let has_kind = |kind: Kind| kinds >> kind as u32 & 1 == 1;
-                add(behind_there, &mut there[0], *place, has_kind(Kind::Behind) & has(&of_behind, *place));
-                add(before_there, &mut there[1], *place, has_kind(Kind::Before) & has(&of_before, *place));
-            }
+            let there = &mut self.counts_elsewhere;
             there[0] = those(behind_there, there[0], |place| {
                 sought.behind.holds(words(other.text, other.at(place)).0)
             });
@@ -268,10 +306,9 @@ impl Batch {
             }
         }
         [*three_count, *two_count] = short;
-        keep_between(near, core, core_count, &around.cores, &sought.core);
-        keep_between(near, three, three_count, &around.short, &sought.three);
-        keep_between(near, two, two_count, &around.short, &sought.two);
-        self.counts_elsewhere = there;
+        keep_between(near, core, core_count, &self.around.cores, &sought.core);
+        keep_between(near, three, three_count, &self.around.short, &sought.three);
+        keep_between(near, two, two_count, &self.around.short, &sought.two);
     }
 }
 
@@ -391,18 +428,20 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
     end
 }
 
-/// Marks where windows may stand.
+/// Marks where windows may stand. Elsewhere places may have another byte before them.
 #[inline(always)]
-fn mark(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, short]: [&mut [u64]; 2]) {
     let mut next = spaces(block(near, 0));
-    for at in 0..BATCH / MASK {
+    for (at, (cores, short)) in cores.iter_mut().zip(short).enumerate() {
         let here = next;
         next = spaces(block(near, (at + 1) * MASK));
-        masks.cores[at] = first_of_four(here, next);
-        masks.short[at] = classes.map_or(0, |classes| {
+        *cores = first_of_four(here, next);
+        *short = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
                 let place = BEFORE + at * MASK + bit;
-                mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
+                let begins_word = near[place - 1] == b' ' || elsewhere[at] >> bit & 1 == 1;
+                let three = [near[place], near[place + 1], near[place + 2]];
+                mask | u64::from(classes.holds(three, begins_word)) << bit
             })
         });
     }
@@ -438,7 +477,7 @@ fn spaces(bytes: &[u8; MASK]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::word;
+    use super::super::windows::Entry;
     use super::*;
 
     #[test]
@@ -449,26 +488,27 @@ mod tests {
             b"  abcxyz\xc3\xa4\xff\0"[(word >> 24) as usize % 12]
         });
         let windows =
-            [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
-
-        let words: Vec<u64> = windows.iter().map(|window| self::word(window)).collect();
-        let classes = Classes::new(&words[2..], &words[..2]);
+            [&b"abc"[..], b" xyz", b"\xc3\xa4a", b" ab ", b"\xff\xff\0", b" ccc", b"xxa", b"zay", b"byb"];
+        let entries = windows.map(|window| Entry::new(window, usize::from(window[0] == b' '), 0));
+        let classes = Classes::new(&entries[2..], &entries[..2]);
+        let elsewhere = std::array::from_fn(|at| 1 << at | 1 << 63);
         let mut expected = Batch::new().masks;
-        mark(&near, Some(&classes), &mut expected);
+        mark(&near, Some(&classes), &elsewhere, expected.first(BATCH / MASK));
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
             let four = &near[BEFORE + place..BEFORE + place + 4];
             assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
-            assert!(
-                bit(&expected.short) || !windows.iter().any(|window| four.starts_with(window)),
-                "{place}"
-            );
+            let is_one = |window: &&[u8]| match window.strip_prefix(b" ") {
+                Some(rest) => four.starts_with(rest) && (near[BEFORE + place - 1] == b' ' || bit(&elsewhere)),
+                None => four.starts_with(window),
+            };
+            assert!(bit(&expected.short) || !windows.iter().any(is_one), "{place}");
         }
         #[cfg(target_arch = "x86_64")]
         if Speed::detect() == Speed::Vectors {
             let mut masks = Batch::new().masks;
             // SAFETY: the instructions are there.
-            unsafe { x86_64::mark_by_vectors(&near, Some(&classes), &mut masks) };
+            unsafe { x86_64::mark(&near, Some(&classes), &elsewhere, masks.first(BATCH / MASK)) };
             assert!(masks == expected);
         }
     }
