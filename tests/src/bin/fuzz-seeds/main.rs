@@ -71,6 +71,11 @@ const SPARSE: &str = "for at in 1 9 17 30 40 60; do printf x | dd of=in/sparse b
      tar -S --format=gnu -cf sparse-gnu.tar in/sparse
      for v in 0.0 0.1 1.0; do tar -S --format=posix --sparse-version=$v -cf sparse-$v.tar in/sparse; done";
 
+/// A zip by each method; and models of PPMd whose memory is used up, of which one begins anew and one forgets.
+const ZIP_METHODS: &str = "for m in Deflate64 LZMA PPMd xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done
+     seq 40000 > more/numbers.txt
+     for x in 5 9; do 7zz a -tzip -mm=PPMd -mx=$x -mo=16 -mmem=1m numbers$x.zip more/numbers.txt > log; done; rm log";
+
 /// Archives of the usual programs, small.
 struct Samples {
     all: Vec<(String, Vec<u8>)>,
@@ -130,11 +135,7 @@ impl Samples {
         line(
             "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
         );
-        line("for m in Deflate64 LZMA PPMd xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
-        // A model whose memory is used up: one that begins anew, one that forgets.
-        line(
-            "seq 60000 > more/numbers.txt; for x in 5 9; do 7zz a -tzip -mm=PPMd -mx=$x -mo=16 -mmem=1m numbers$x.zip more/numbers.txt > log; done; rm log",
-        );
+        line(ZIP_METHODS);
         line(
             "compress -c in/text.txt > text.Z; compress -b 10 -c more/words.txt > words.Z; gcab -c stored.cab in/text.txt
              gcab -c -z mszip.cab in/text.txt more/words.txt; cp in/text.txt a.txt; mscompress a.txt; mv a.tx*_ a.szdd
