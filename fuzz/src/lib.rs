@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod http;
+pub mod packets;
 pub mod virus;
 
 use lockgate_content::trace::{Said, trace};

@@ -7,6 +7,7 @@ mod carriers;
 mod dialogues;
 mod documents;
 mod http;
+mod packets;
 mod settings;
 mod signatures;
 mod tls;
@@ -42,6 +43,7 @@ fn main() {
     websocket::seeds(&corpus);
     dialogues::proxy_protocol(&corpus);
     tls::seeds(&corpus);
+    packets::seeds(&corpus);
     patterns(&corpus);
     signatures::seeds(&corpus);
     waist(&corpus, &samples);
