@@ -197,6 +197,7 @@ impl Compiler {
             places,
             condition: Some(Box::new(rule.condition)),
             icons: None,
+            asked: 0,
             handler: None,
         });
         self.vacuous.push((0, signature));
@@ -370,6 +371,7 @@ impl Compiler {
             places,
             condition,
             icons,
+            asked: 0,
             handler,
         });
         self.vacuous.push((about.target, signature));
@@ -438,10 +440,17 @@ impl Compiler {
                 vacuous[usize::from(target)].push(signature);
             }
         }
+        let (signatures, logics) = (&self.signatures, &mut self.logics);
+        let logic_of = |signature: u32| Some(signatures.get(signature as usize)?.logic as usize);
         let mut groups: [Option<Group>; TARGETS] = Default::default();
         for ((target, builder), vacuous) in self.groups.into_iter().enumerate().zip(vacuous) {
             let Some(builder) = builder else { continue };
-            match builder.finish(target as u8, vacuous) {
+            let asked_of = |signature| {
+                let logic = logics.get(logic_of(signature)?)?;
+                let is_plain = logic.late.is_empty() && logic.places == 0 && logic.condition.is_none();
+                programs.asked_of(programs.get(logic.program)).filter(|_| is_plain && logic.count_max == 0)
+            };
+            match builder.finish(target as u8, vacuous, &asked_of) {
                 Ok(group) => groups[target] = Some(group),
                 Err(reason) => self.report.failures.push(Failure {
                     file: format!("all files, target {target}").into(),
@@ -449,6 +458,11 @@ impl Compiler {
                     column: None,
                     reason,
                 }),
+            }
+        }
+        for ask in groups.iter().flatten().flat_map(|group| &group.asks) {
+            if let Some(logic) = logic_of(ask.signature).and_then(|at| logics.get_mut(at)) {
+                logic.asked |= 1 << ask.subsignature;
             }
         }
         let wanted = Wanted::of(&[&self.listed, &self.allowed]);

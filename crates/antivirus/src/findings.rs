@@ -114,6 +114,8 @@ pub(crate) struct Findings {
     pub out: Vec<Hit>,
     /// Why some signature could not be decided.
     pub undecided: Option<Reason>,
+    /// Signatures of which all that is searched for has matched, and that ask for more now.
+    opened: Vec<(LaneId, u32)>,
     /// The types that the part is to be read as besides its own.
     pub read_as: Vec<FileType>,
 }
@@ -134,6 +136,22 @@ impl Findings {
             Met::NotYet => self.candidates.push(candidate),
         }
         Interest::More
+    }
+
+    /// A signature that has come to ask for more than is searched for, in this lane.
+    pub fn opened(&mut self, lane: LaneId) -> Option<u32> {
+        let at = self.opened.iter().position(|(of, _)| *of == lane)?;
+        Some(self.opened.swap_remove(at).1)
+    }
+
+    /// Whether some signature has.
+    pub fn has_opened(&self) -> bool {
+        !self.opened.is_empty()
+    }
+
+    /// Which subsignatures of a signature have matched.
+    pub fn matched(&self, lane: LaneId, signature: u32) -> u64 {
+        self.matched.get(&Key::new(lane, signature).0).copied().unwrap_or(0)
     }
 
     /// Whether some match waits for something.
@@ -260,6 +278,12 @@ impl Findings {
         let is_new = *matched & bit == 0;
         *matched |= bit;
         let matched = *matched;
+        if is_new && logic.asked & !matched != 0 && lane.0 < FIRST_TEXT_LANE {
+            let searched = database.programs.asked_of(program).unwrap_or(0) & !logic.asked;
+            if searched & !matched == 0 {
+                self.opened.push((lane, usage.signature));
+            }
+        }
         if logic.count_max > 0 {
             if !self.count(key.subsignature(usage.subsignature), logic.count_max) {
                 return interest(false);

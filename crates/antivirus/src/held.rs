@@ -37,18 +37,18 @@ impl Held {
         Self { grant: pool.grant(), bytes: Vec::new(), refused: None }
     }
 
-    /// The next bytes.
-    pub fn push(&mut self, chunk: &[u8]) {
+    /// The next bytes. Where from now on nothing is kept, what was kept before them is given away.
+    pub fn push(&mut self, chunk: &[u8]) -> Option<Vec<u8>> {
         if self.refused.is_some() {
-            return;
+            return None;
         }
         if let Err(reason) = self.grow(chunk.len()) {
             self.refused = Some(reason);
-            self.bytes = Vec::new();
             self.grant.clear();
-            return;
+            return Some(std::mem::take(&mut self.bytes));
         }
         self.bytes.extend_from_slice(chunk);
+        None
     }
 
     fn grow(&mut self, more: usize) -> Result<(), Reason> {
@@ -92,10 +92,10 @@ mod tests {
         assert_eq!(held.whole().bytes(), Some(&b"abcdef"[..]));
         held.push(&[0; 33_000]);
         assert_eq!(held.whole().bytes().map(<[u8]>::len), Some(33_006));
-        held.push(&[0; 60_000]);
+        assert_eq!(held.push(&[0; 60_000]).map(|before| before.len()), Some(33_006));
         assert!(matches!(held.whole(), Whole::NotHeld(Reason::Budget)));
         assert_eq!(pool.bytes_taken(), 0);
-        held.push(b"more");
+        assert!(held.push(b"more").is_none());
         assert!(held.whole().bytes().is_none());
     }
 }

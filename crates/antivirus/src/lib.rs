@@ -17,6 +17,8 @@
 //! scripts come to, those of target 7. Unlike ClamAV, which reads pages as these texts alone, signatures for any target see
 //! a page's bytes as they are, too.
 
+mod asking;
+mod asks;
 mod compiler;
 mod container;
 mod database;

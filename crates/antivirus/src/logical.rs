@@ -49,6 +49,11 @@ impl Programs {
         &self.programs[index as usize]
     }
 
+    /// The subsignatures that the expression asks for, if it asks for all of them and nothing else.
+    pub fn asked_of(&self, program: &Program) -> Option<u64> {
+        (program.all_of != 0 && program.count_max == 0).then_some(program.all_of)
+    }
+
     /// Whether the expression holds, given which subsignatures have matched and how often each has.
     pub fn holds(&self, program: &Program, matched: u64, count: &dyn Fn(u8) -> u32) -> bool {
         if program.all_of != 0 {

@@ -1,8 +1,9 @@
 //! Chunks → findings, for one transaction. Rule: each byte is read once by each lane; what is found is told as soon as
 //! it is decided, unless a list of allowed files might still clear it.
 
+use crate::asking::{Asking, Told};
 use crate::database::{Database, Group, Reading, targets_of};
-use crate::findings::{About, FIRST_TEXT_LANE, Findings, Found, HITS_MAX, LaneEnded, LaneId};
+use crate::findings::{About, FIRST_TEXT_LANE, Findings, HITS_MAX, LaneEnded, LaneId};
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
@@ -94,6 +95,8 @@ struct Lane {
     group: u8,
     reading: Reading,
     scanner: matcher::Scanner,
+    /// What signatures have asked for; few parts have any.
+    asking: Option<Box<Asking>>,
     /// Bytes read.
     length: u64,
 }
@@ -296,21 +299,23 @@ impl OpenPart {
         if let Some(checksum) = &mut self.checksum {
             checksum.update(chunk);
         }
-        if let Some(held) = &mut self.held {
-            held.push(chunk);
+        let let_go = self.held.as_mut().and_then(|held| held.push(chunk));
+        for lane in self.lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
+            lane.read_asked(database, &self.about, &mut self.findings, (let_go.as_deref(), chunk));
         }
         let before = self.push_layout(database, chunk);
         if self.about.layout.takes_bytes() {
             // Where a program starts must be known before its bytes are read.
             return;
         }
-        let Self { lanes, findings, about, texts, .. } = self;
+        let Self { lanes, findings, about, texts, held, .. } = self;
         for lane in lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
             if let Some(before) = &before {
                 lane.place(database, &about.layout);
                 lane.read(database, about, findings, before);
             }
             lane.read(database, about, findings, chunk);
+            lane.ask(database, about, findings, held.as_ref().and_then(|held| held.whole().bytes()));
         }
         if let Some(texts) = texts {
             texts.push(chunk, &mut |reading, text| {
@@ -478,7 +483,7 @@ impl Lane {
         if of.read_as(reading).is_none() && of.vacuous.is_empty() {
             return None;
         }
-        Some(Self { id, group, reading, scanner: matcher::Scanner::default(), length: 0 })
+        Some(Self { id, group, reading, scanner: matcher::Scanner::default(), asking: None, length: 0 })
     }
 
     /// The layout is decided, and nothing has been read: says where in the program patterns may start.
@@ -500,8 +505,49 @@ impl Lane {
 
     fn finish(&mut self, database: &Database, about: &About, findings: &mut Findings, whole: Whole<'_>) {
         self.scan(database, about, findings, None);
+        self.ask(database, about, findings, whole.bytes());
+        if let (Some(asking), Some(group)) = (self.asking.take(), self.of(database)) {
+            let told = &mut self.told(database, group, about, findings);
+            { asking }.finish(told, whole.bytes());
+        }
         let Self { id: lane, group, length, .. } = *self;
         findings.lane_ended(database, about, LaneEnded { lane, group, length, whole });
+    }
+
+    /// Where this lane's matches go.
+    fn told<'a>(
+        &self,
+        database: &'a Database,
+        group: &'a Group,
+        about: &'a About,
+        findings: &'a mut Findings,
+    ) -> Told<'a> {
+        Told { database, group, about, findings, lane: self.id, reading: self.reading }
+    }
+
+    /// The next bytes, for what has been asked for; and those before them, if they are held no longer.
+    fn read_asked(
+        &mut self,
+        database: &Database,
+        about: &About,
+        findings: &mut Findings,
+        (let_go, chunk): (Option<&[u8]>, &[u8]),
+    ) {
+        let Some(group) = self.of(database).filter(|group| !group.asks.is_empty()) else { return };
+        let mut told = self.told(database, group, about, findings);
+        if let Some(before) = let_go {
+            self.asking.get_or_insert_default().search_all(&mut told, before);
+        }
+        if let Some(asking) = &mut self.asking {
+            asking.read(&mut told, chunk);
+        }
+    }
+
+    /// Searches what has come, if it is held, for what signatures have come to ask for.
+    fn ask(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
+        let Some(group) = self.of(database).filter(|_| findings.has_opened()) else { return };
+        let mut told = self.told(database, group, about, findings);
+        self.asking.get_or_insert_default().ask(&mut told, bytes);
     }
 
     fn of<'a>(&self, database: &'a Database) -> Option<&'a Group> {
@@ -512,18 +558,8 @@ impl Lane {
     fn scan(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
         let Some(group) = self.of(database) else { return };
         let Some(patterns) = group.read_as(self.reading) else { return };
-        let id = self.id;
-        let mut found = |found: matcher::Match| {
-            let mut interest = matcher::Interest::NoMore;
-            for usage in group.uses_of(group.original(self.reading, found.pattern)) {
-                let start = found.start + u64::from(usage.lead_bytes);
-                let found = Found { usage: *usage, lane: id, start, end: found.end };
-                if findings.found(database, about, found) == matcher::Interest::More {
-                    interest = matcher::Interest::More;
-                }
-            }
-            interest
-        };
+        let mut told = self.told(database, group, about, findings);
+        let mut found = |found: matcher::Match| told.found(found, None);
         match bytes {
             Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),
             None => self.scanner.finish(patterns, &mut found),

@@ -1,6 +1,6 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Folding, Shape, When};
+use crate::blocks::{Blocks, Folding, Shape};
 use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
@@ -9,9 +9,10 @@ use crate::rates::Rates;
 use crate::runs::Run;
 use crate::scanner::Scanner;
 use crate::segment::Link;
-use crate::set::{Anchor, PatternSet};
+use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Patterns, compiled: immutable, shared by all streams.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl Database {
             patterns: pattern_count,
         };
         let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
-        for (number, pattern) in patterns.into_iter().enumerate() {
+        for (number, pattern) in patterns.iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let (rank, anchor) = match at {
                     0 => (Rank::First, pattern.anchor),
@@ -88,7 +89,7 @@ impl Database {
                     // The byte before the start counts too: it may have to be an edge.
                     Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
-                    match plan.window(piece, pattern.case, anchor, rank) {
+                    match plan.window(piece, pattern, anchor, rank) {
                         None => continue,
                         Some(Search::Run(window)) => {
                             database.runs.extend(Run::of(id, &window));
@@ -104,7 +105,10 @@ impl Database {
                 database.fronts.push(Front {
                     prefix_min: window.prefix_min,
                     prefix_width: window.prefix_width,
-                    check: Check::new(&piece.head, &window),
+                    check: match pattern.call {
+                        Call::Always => Check::new(&piece.head, &window),
+                        Call::Asked => Check::alone(&piece.head),
+                    },
                     whole: if is_whole { piece.length_max as u8 } else { 0 },
                 });
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
@@ -130,7 +134,7 @@ impl Database {
 
     /// Windows that are searched in one pass.
     fn add_group(&mut self, shape: Shape, windows: &[(u32, Window)]) {
-        if shape.when == When::Led {
+        if shape.when.is_led() {
             for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
@@ -153,6 +157,14 @@ impl Database {
     /// The state of a stream that begins.
     pub fn scanner(&self) -> Scanner {
         Scanner::default()
+    }
+
+    /// The segments of a pattern, the first first.
+    pub(crate) fn segments_of(&self, pattern: PatternId) -> Range<u32> {
+        let first = self.segments.partition_point(|segment| segment.pattern < pattern.0);
+        let rest = self.segments.get(first..).unwrap_or_default();
+        let count = rest.iter().take_while(|segment| segment.pattern == pattern.0).count();
+        first as u32..(first + count) as u32
     }
 
     /// How many patterns there are.

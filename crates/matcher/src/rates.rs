@@ -37,6 +37,12 @@ impl Rates {
         std::array::from_fn(|byte| self.of(&[byte as u8]))
     }
 
+    /// How rare these bytes are, in bits: that many to the share of places where they stand.
+    pub fn bits(&self, bytes: &[u8]) -> f32 {
+        // Of so many no share would be left.
+        bytes.chunks(8).map(|few| -self.of(few).log2()).sum()
+    }
+
     /// The share of places where these bytes stand.
     pub fn of(&self, bytes: &[u8]) -> f32 {
         let fold = usize::from(self.folding.mask() as u8);

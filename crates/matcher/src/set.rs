@@ -1,8 +1,10 @@
 //! Patterns as they are gathered, before they are compiled. Rule: a pattern that cannot be searched is refused here.
 
+use crate::blocks::Folding;
 use crate::database::Database;
-use crate::fragment;
+use crate::fragment::{self, Check};
 use crate::program::Program;
+use crate::rates::Rates;
 use crate::segment::{self, Case, LOOKBACK_MAX, Piece};
 use crate::wildcard::Wildcard;
 use std::fmt;
@@ -138,6 +140,16 @@ pub(crate) struct Pattern {
     pub pieces: Vec<Piece>,
     pub case: Case,
     pub anchor: Anchor,
+    pub call: Call,
+}
+
+/// Which scanners search for a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Call {
+    /// Each.
+    Always,
+    /// Those that are made for it, or for all such patterns.
+    Asked,
 }
 
 impl PatternSet {
@@ -176,8 +188,35 @@ impl PatternSet {
         }
         let id = PatternId(self.patterns.len() as u32);
         self.segments += pieces.len();
-        self.patterns.push(Pattern { pieces, case, anchor });
+        self.patterns.push(Pattern { pieces, case, anchor, call: Call::Always });
         Ok(id)
+    }
+
+    /// Has a pattern searched for by scanners only that ask for it: see [`crate::Sought`]. One that is looked for at few
+    /// places stays as it is.
+    pub fn defer(&mut self, id: PatternId) {
+        let pattern = self.patterns.get_mut(id.0 as usize);
+        if let Some(pattern) = pattern.filter(|pattern| !pattern.anchor.names_places()) {
+            pattern.call = Call::Asked;
+        }
+    }
+
+    /// For each pattern how rare it is in content, in bits, by its commonest part between two gaps; `None` where it is not to be
+    /// deferred: it is looked for at few places only, or could not be found by itself.
+    pub fn rarities(&self) -> Vec<Option<f32>> {
+        let rates = [Rates::new(Folding::None), Rates::new(Folding::Ascii)];
+        let rarity = |pattern: &Pattern| {
+            let rates = &rates[usize::from(pattern.case == Case::Insensitive)];
+            let rarity = |piece: &Piece| {
+                let bits = piece.fragments.iter().map(|fragment| rates.bits(&fragment.bytes));
+                Check::alone(&piece.head).landmarks().and(bits.max_by(f32::total_cmp))
+            };
+            let least = |least: f32, piece| Some(rarity(piece)?.min(least));
+            (pattern.anchor == Anchor::Anywhere)
+                .then(|| pattern.pieces.iter().try_fold(f32::INFINITY, least))
+                .flatten()
+        };
+        self.patterns.iter().map(rarity).collect()
     }
 
     /// The database of these patterns.
