@@ -1,6 +1,7 @@
 //! Patterns that are searched for once all that is searched for of their signature has matched: from the beginning of what is
 //! held, and on from there. Rule: bounded; where many are asked for, or nothing is held, all that could be are searched for.
 
+use crate::asks::Ask;
 use crate::database::{Database, Group, Reading};
 use crate::findings::{About, Findings, Found, LaneId};
 use lockgate_matcher::{Interest, Match, PatternId, Scanner, Sought};
@@ -73,6 +74,9 @@ impl Asking {
             return;
         }
         self.one = Vec::new();
+        for (signature, subsignature) in std::mem::take(&mut self.asked) {
+            told.findings.forget(told.lane, signature, subsignature);
+        }
         let mut all = Scanner::new(Sought::Deferred);
         told.scan(&mut all, Some(bytes), None);
         self.all = Some(all);
@@ -81,27 +85,25 @@ impl Asking {
     /// Asks for what signatures have opened the way to. `bytes` is all that has come, if it is held.
     pub fn ask(&mut self, told: &mut Told<'_>, bytes: Option<&[u8]>) {
         while let Some(signature) = told.findings.opened(told.lane) {
-            if self.all.is_some() {
-                continue;
-            }
-            let Some(bytes) = bytes else {
-                told.findings.undecided.get_or_insert(Reason::Held);
-                continue;
-            };
-            let matched = told.findings.matched(told.lane, signature);
             let asks = told.group.asks_of(signature);
-            let Some(next) = asks.iter().find(|ask| matched >> ask.subsignature & 1 == 0) else { continue };
-            let asked = (signature, next.subsignature);
-            if self.asked.contains(&asked) {
-                continue;
-            }
-            if self.asked.len() == ASKED_MAX {
-                self.search_all(told, bytes);
-                continue;
-            }
-            self.asked.push(asked);
-            for ask in asks.iter().filter(|ask| ask.subsignature == next.subsignature) {
-                self.ask_one(told, signature, ask.pattern, bytes);
+            while self.all.is_none() {
+                let is_asked = |ask: &&Ask| self.asked.contains(&(signature, ask.subsignature));
+                let left: Vec<&Ask> = asks.iter().filter(|ask| !is_asked(ask)).collect();
+                let unasked = left.iter().fold(0, |unasked, ask| unasked | 1 << ask.subsignature);
+                let may_hold = told.findings.may_hold(told.database, (told.lane, signature), unasked);
+                let Some(next) = left.first().filter(|_| may_hold) else { break };
+                let Some(bytes) = bytes else {
+                    told.findings.undecided.get_or_insert(Reason::Held);
+                    break;
+                };
+                if self.asked.len() == ASKED_MAX {
+                    self.search_all(told, bytes);
+                    break;
+                }
+                self.asked.push((signature, next.subsignature));
+                for ask in left.iter().filter(|ask| ask.subsignature == next.subsignature) {
+                    self.ask_one(told, signature, ask.pattern, bytes);
+                }
             }
         }
     }

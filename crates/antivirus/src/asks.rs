@@ -16,40 +16,45 @@ pub(crate) struct Ask {
 }
 
 /// What need not be searched for, the rarest of each signature first. `uses` are in the order of the signatures, `rarities` those
-/// of the patterns that may be asked for; `asked_of` says which subsignatures a signature asks for, if it asks for all of them.
+/// of the patterns that may be asked for. `may_hold` says whether a signature may hold once just these subsignatures have
+/// matched; nothing where all of it is to be searched for.
 pub(crate) fn choose(
     uses: &[(PatternId, Use)],
     rarities: &[Option<f32>],
-    asked_of: &dyn Fn(u32) -> Option<u64>,
+    may_hold: &dyn Fn(u32, u64) -> Option<bool>,
 ) -> Vec<Ask> {
     let rarity = |pattern: PatternId| rarities.get(pattern.0 as usize).copied().flatten();
     let mut searched = Searched(vec![false; rarities.len()]);
-    let mut conjunctions = Vec::new();
+    let mut askers = Vec::new();
     for of_one in uses.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
-        let mut subsignatures = Subsignature::all(of_one, &rarity);
         let signature = of_one.first().map_or(0, |(_, usage)| usage.signature);
-        let asked = asked_of(signature).unwrap_or(0);
-        if !subsignatures.iter().all(|one| asked >> one.id & 1 == 1) {
-            subsignatures.iter().for_each(|one| searched.add(one));
-            continue;
-        }
+        let mut subsignatures = Subsignature::all(of_one, &rarity);
         subsignatures.sort_by(|one, other| other.rarity.total_cmp(&one.rarity).then(one.id.cmp(&other.id)));
-        let is_kept = |(at, one): &(usize, &Subsignature<'_>)| *at == 0 || one.rarity == 0.0;
-        subsignatures.iter().enumerate().filter(is_kept).for_each(|(_, one)| searched.add(one));
-        conjunctions.push((signature, subsignatures));
+        // As many as there may be without which it could not hold, of the commonest.
+        let mut asked = 0;
+        for one in subsignatures.iter().rev() {
+            let with = asked | 1_u64 << one.id;
+            if one.rarity > 0.0 && may_hold(signature, with) == Some(false) {
+                asked = with;
+            } else {
+                searched.add(one);
+            }
+        }
+        subsignatures.retain(|one| asked >> one.id & 1 == 1);
+        askers.push((signature, subsignatures));
     }
     // A subsignature is searched for with all its patterns, or with none.
     let mut count = 0;
     while count != searched.count() {
         count = searched.count();
-        for one in conjunctions.iter().flat_map(|(_, subsignatures)| subsignatures) {
+        for one in askers.iter().flat_map(|(_, subsignatures)| subsignatures) {
             if one.patterns().any(|pattern| searched.has(pattern)) {
                 searched.add(one);
             }
         }
     }
     let mut asks = Vec::new();
-    for (signature, subsignatures) in &conjunctions {
+    for (signature, subsignatures) in &askers {
         for one in subsignatures {
             let left = one.patterns().filter(|pattern| !searched.has(*pattern));
             asks.extend(left.map(|pattern| Ask { signature: *signature, pattern, subsignature: one.id }));

@@ -445,12 +445,11 @@ impl Compiler {
         let mut groups: [Option<Group>; TARGETS] = Default::default();
         for ((target, builder), vacuous) in self.groups.into_iter().enumerate().zip(vacuous) {
             let Some(builder) = builder else { continue };
-            let asked_of = |signature| {
-                let logic = logics.get(logic_of(signature)?)?;
-                let is_plain = logic.late.is_empty() && logic.places == 0 && logic.condition.is_none();
-                programs.asked_of(programs.get(logic.program)).filter(|_| is_plain && logic.count_max == 0)
+            let may_hold = |signature, matched| {
+                let logic = logics.get(logic_of(signature)?).filter(|logic| logic.may_ask(&programs))?;
+                Some(logic.may_hold(&programs, matched, &|_| u32::MAX))
             };
-            match builder.finish(target as u8, vacuous, &asked_of) {
+            match builder.finish(target as u8, vacuous, &may_hold) {
                 Ok(group) => groups[target] = Some(group),
                 Err(reason) => self.report.failures.push(Failure {
                     file: format!("all files, target {target}").into(),

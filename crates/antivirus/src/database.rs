@@ -6,7 +6,7 @@ use crate::hashes::{HashList, Wanted};
 use crate::icons::{Groups, Icon};
 use crate::late::Late;
 use crate::layout::Needs;
-use crate::logical::Programs;
+use crate::logical::{Decide, Programs};
 use crate::ruleset::expression::SUBSIGNATURES_MAX;
 use crate::ruleset::logical::MACRO_GROUPS;
 use crate::ruleset::metadata::Described;
@@ -78,6 +78,30 @@ pub(crate) struct Logic {
     pub asked: u64,
     /// The type that a file is then read as, in place of being found.
     pub handler: Option<FileType>,
+}
+
+impl Logic {
+    /// Whether it is decided by matches alone, whose order does not count, and none undoes it.
+    pub fn may_ask(&self, programs: &Programs) -> bool {
+        let is_certain = |program| programs.get(program).decide == Decide::AtOnce;
+        self.condition.is_none()
+            && self.places == 0
+            && is_certain(self.program)
+            && self.late.iter().all(|late| is_certain(late.trigger))
+    }
+
+    /// Whether it may hold once these subsignatures have matched so often, whatever the end decides.
+    pub fn may_hold(&self, programs: &Programs, matched: u64, count: &dyn Fn(u8) -> u32) -> bool {
+        let mut open = 0;
+        let holds = |program, open: u64| {
+            let count = |id| if open >> id & 1 == 1 { u32::MAX } else { count(id) };
+            programs.holds(programs.get(program), matched | open, &count)
+        };
+        for late in &self.late {
+            open |= u64::from(holds(late.trigger, open)) << late.id;
+        }
+        holds(self.program, open)
+    }
 }
 
 /// What a match must meet besides what the matcher looks at.

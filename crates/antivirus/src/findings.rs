@@ -85,7 +85,7 @@ pub(crate) struct About {
 /// Where a subsignature has matched.
 type Places = HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>;
 
-/// What late subsignatures need.
+/// What late subsignatures need, and those that are asked for.
 #[derive(Default)]
 struct LateState {
     /// Where those have matched that others follow from.
@@ -94,6 +94,10 @@ struct LateState {
     steps: u64,
     /// What a program's icon looks like, once that is asked.
     looks: Option<Vec<Look>>,
+    /// Signatures of which all that is searched for has matched, and that ask for more now.
+    opened: Vec<(LaneId, u32)>,
+    /// The types that the part is to be read as besides its own.
+    read_as: Vec<FileType>,
 }
 
 /// The state of one part.
@@ -114,10 +118,6 @@ pub(crate) struct Findings {
     pub out: Vec<Hit>,
     /// Why some signature could not be decided.
     pub undecided: Option<Reason>,
-    /// Signatures of which all that is searched for has matched, and that ask for more now.
-    opened: Vec<(LaneId, u32)>,
-    /// The types that the part is to be read as besides its own.
-    pub read_as: Vec<FileType>,
 }
 
 impl Findings {
@@ -140,18 +140,50 @@ impl Findings {
 
     /// A signature that has come to ask for more than is searched for, in this lane.
     pub fn opened(&mut self, lane: LaneId) -> Option<u32> {
-        let at = self.opened.iter().position(|(of, _)| *of == lane)?;
-        Some(self.opened.swap_remove(at).1)
+        let opened = &mut self.late.as_mut()?.opened;
+        let at = opened.iter().position(|(of, _)| *of == lane)?;
+        Some(opened.swap_remove(at).1)
     }
 
     /// Whether some signature has.
     pub fn has_opened(&self) -> bool {
-        !self.opened.is_empty()
+        self.late.as_ref().is_some_and(|late| !late.opened.is_empty())
     }
 
-    /// Which subsignatures of a signature have matched.
-    pub fn matched(&self, lane: LaneId, signature: u32) -> u64 {
-        self.matched.get(&Key::new(lane, signature).0).copied().unwrap_or(0)
+    /// Notes a signature that may hold if these subsignatures match that have not been searched for.
+    fn open(&mut self, database: &Database, key: Key, unasked: u64) {
+        let is_open = || self.may_hold(database, (key.lane(), key.signature()), unasked);
+        if key.lane().0 < FIRST_TEXT_LANE && is_open() {
+            let (opened, new) =
+                (&mut self.late.get_or_insert_default().opened, (key.lane(), key.signature()));
+            if opened.last() != Some(&new) {
+                opened.push(new);
+            }
+        }
+    }
+
+    /// Whether a signature may hold yet, if these subsignatures match.
+    pub fn may_hold(&self, database: &Database, (lane, signature): (LaneId, u32), unasked: u64) -> bool {
+        let key = Key::new(lane, signature);
+        let logic = database.signatures.get(signature as usize).map_or(PLAIN, |s| s.logic);
+        let Some(logic) = database.logics.get(logic as usize) else { return false };
+        let matched = self.matched.get(&key.0).copied().unwrap_or(0);
+        let count = |id| if unasked >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
+        logic.may_hold(&database.programs, matched | unasked, &count) && !self.reported.contains(&signature)
+    }
+
+    /// Forgets what a subsignature has matched: it is searched for again, from the beginning.
+    pub fn forget(&mut self, lane: LaneId, signature: u32, subsignature: u8) {
+        let key = Key::new(lane, signature);
+        if let Some(matched) = self.matched.get_mut(&key.0) {
+            *matched &= !(1 << subsignature);
+        }
+        self.counts.remove(&key.subsignature(subsignature));
+    }
+
+    /// The types that the part is to be read as besides its own.
+    pub fn take_types(&mut self) -> Vec<FileType> {
+        self.late.as_mut().map(|late| std::mem::take(&mut late.read_as)).unwrap_or_default()
     }
 
     /// Whether some match waits for something.
@@ -213,8 +245,9 @@ impl Findings {
         }
         if let Some(file_type) = database.handler(signature) {
             self.reported.push(signature);
-            if !self.read_as.contains(&file_type) {
-                self.read_as.push(file_type);
+            let read_as = &mut self.late.get_or_insert_default().read_as;
+            if !read_as.contains(&file_type) {
+                read_as.push(file_type);
             }
             return;
         }
@@ -278,18 +311,15 @@ impl Findings {
         let is_new = *matched & bit == 0;
         *matched |= bit;
         let matched = *matched;
-        if is_new && logic.asked & !matched != 0 && lane.0 < FIRST_TEXT_LANE {
-            let searched = database.programs.asked_of(program).unwrap_or(0) & !logic.asked;
-            if searched & !matched == 0 {
-                self.opened.push((lane, usage.signature));
-            }
-        }
         if logic.count_max > 0 {
             if !self.count(key.subsignature(usage.subsignature), logic.count_max) {
                 return interest(false);
             }
         } else if !is_new {
             return interest(false);
+        }
+        if logic.asked != 0 {
+            self.open(database, key, logic.asked);
         }
         let is_early = logic.ranges.is_none()
             && logic.late.is_empty()
@@ -298,6 +328,8 @@ impl Findings {
         if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
+                // Where not all is asked for, which match comes last hangs on when it was asked for.
+                let offset = offset.filter(|_| logic.asked == 0 || program.is_conjunction());
                 self.report(database, about, usage.signature, offset);
             }
         }

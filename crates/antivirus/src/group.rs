@@ -108,18 +108,18 @@ impl GroupBuilder {
         }) as u32
     }
 
-    /// `asked_of` says which subsignatures a signature asks for, if it asks for all of them.
+    /// `may_hold` says whether a signature may hold once just these subsignatures have matched, if some may be left for then.
     pub fn finish(
         mut self,
         target: u8,
         vacuous: Vec<u32>,
-        asked_of: &dyn Fn(u32) -> Option<u64>,
+        may_hold: &dyn Fn(u32, u64) -> Option<bool>,
     ) -> Result<Group, String> {
         // Their texts are needed no longer.
         let count = std::mem::take(&mut self.known).len() as u32;
         // What is asked for is looked for in what is held.
         let may_ask = target == PROGRAM_TARGET || self.needs_whole;
-        let asks = if may_ask { choose(&self.uses, &self.patterns.rarities(), asked_of) } else { Vec::new() };
+        let asks = if may_ask { choose(&self.uses, &self.patterns.rarities(), may_hold) } else { Vec::new() };
         asks.iter().for_each(|ask| self.patterns.defer(ask.pattern));
         let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
         let in_text = match std::mem::take(&mut self.in_text) {

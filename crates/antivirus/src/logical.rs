@@ -24,6 +24,13 @@ pub(crate) struct Program {
     pub decide: Decide,
 }
 
+impl Program {
+    /// Whether the expression asks for all of its subsignatures, and for nothing else.
+    pub fn is_conjunction(&self) -> bool {
+        self.all_of != 0
+    }
+}
+
 /// All expressions of a database.
 #[derive(Default)]
 pub(crate) struct Programs {
@@ -47,11 +54,6 @@ impl Value {
 impl Programs {
     pub fn get(&self, index: u32) -> &Program {
         &self.programs[index as usize]
-    }
-
-    /// The subsignatures that the expression asks for, if it asks for all of them and nothing else.
-    pub fn asked_of(&self, program: &Program) -> Option<u64> {
-        (program.all_of != 0 && program.count_max == 0).then_some(program.all_of)
     }
 
     /// Whether the expression holds, given which subsignatures have matched and how often each has.

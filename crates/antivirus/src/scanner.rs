@@ -429,7 +429,7 @@ impl OpenPart {
 
     /// Has the signatures of other types look at the whole part, where one for its own said so.
     fn read_as_others(&mut self, database: &Database, whole: Option<Whole<'_>>) {
-        let (types, seen) = (std::mem::take(&mut self.findings.read_as), targets_of(self.detected));
+        let (types, seen) = (self.findings.take_types(), targets_of(self.detected));
         let mut groups: Vec<u8> = types
             .iter()
             .flat_map(|file_type| targets_of(*file_type))

@@ -37,10 +37,10 @@ impl Rates {
         std::array::from_fn(|byte| self.of(&[byte as u8]))
     }
 
-    /// How rare these bytes are, in bits: that many to the share of places where they stand.
+    /// How rare the rarest eight of these bytes are, in bits. More than eight in a row would make long texts rare.
     pub fn bits(&self, bytes: &[u8]) -> f32 {
-        // Of so many no share would be left.
-        bytes.chunks(8).map(|few| -self.of(few).log2()).sum()
+        let few = bytes.windows(bytes.len().clamp(1, 8));
+        few.map(|few| -self.of(few).log2()).fold(0.0, f32::max)
     }
 
     /// The share of places where these bytes stand.
