@@ -5,7 +5,8 @@
 //! for, and the others once it has been found: see [`crate::asking`].
 
 use crate::database::Use;
-use lockgate_matcher::PatternId;
+use lockgate_matcher::{PatternId, Rarity};
+use std::cmp::Ordering;
 
 /// A pattern that a signature asks for once all that is searched for of it has matched.
 #[derive(Clone, Copy, Debug)]
@@ -15,26 +16,32 @@ pub(crate) struct Ask {
     pub subsignature: u8,
 }
 
-/// What need not be searched for, the rarest of each signature first. `uses` are in the order of the signatures, `rarities` those
-/// of the patterns that may be asked for. `may_hold` says whether a signature may hold once just these subsignatures have
-/// matched; nothing where all of it is to be searched for.
+/// What is so common that nothing follows from it, in bits.
+const COMMON: f32 = 40.0;
+
+/// What need not be searched for, in the order in which it is to be asked for. `uses` are in the order of the signatures.
+/// `may_hold` says whether a signature may hold once just these subsignatures have matched; nothing where all of it is to be
+/// searched for.
 pub(crate) fn choose(
     uses: &[(PatternId, Use)],
-    rarities: &[Option<f32>],
+    rarities: &[Rarity],
     may_hold: &dyn Fn(u32, u64) -> Option<bool>,
 ) -> Vec<Ask> {
-    let rarity = |pattern: PatternId| rarities.get(pattern.0 as usize).copied().flatten();
     let mut searched = Searched(vec![false; rarities.len()]);
     let mut askers = Vec::new();
     for of_one in uses.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
         let signature = of_one.first().map_or(0, |(_, usage)| usage.signature);
-        let mut subsignatures = Subsignature::all(of_one, &rarity);
-        subsignatures.sort_by(|one, other| other.rarity.total_cmp(&one.rarity).then(one.id.cmp(&other.id)));
+        let mut subsignatures = Subsignature::all(of_one, rarities);
+        for one in &mut subsignatures {
+            one.is_needed = may_hold(signature, !(1 << one.id)) == Some(false);
+        }
+        subsignatures.sort_by(Subsignature::order);
+        let fixed = subsignatures.iter().filter(|one| !one.may_be_deferred && one.bits < COMMON);
         // As many as there may be without which it could not hold, of the commonest.
-        let mut asked = 0;
+        let (fixed, mut asked) = (fixed.fold(0, |fixed, one| fixed | 1_u64 << one.id), 0);
         for one in subsignatures.iter().rev() {
             let with = asked | 1_u64 << one.id;
-            if one.rarity > 0.0 && may_hold(signature, with) == Some(false) {
+            if one.may_be_deferred && may_hold(signature, with | fixed) == Some(false) {
                 asked = with;
             } else {
                 searched.add(one);
@@ -88,25 +95,39 @@ impl Searched {
 struct Subsignature<'a> {
     id: u8,
     uses: Vec<&'a (PatternId, Use)>,
-    /// In bits; 0 where it is not to be asked for.
-    rarity: f32,
+    bits: f32,
+    may_be_deferred: bool,
+    /// The signature does not hold without it.
+    is_needed: bool,
 }
 
 impl<'a> Subsignature<'a> {
-    fn all(uses: &'a [(PatternId, Use)], rarity: &dyn Fn(PatternId) -> Option<f32>) -> Vec<Self> {
+    fn all(uses: &'a [(PatternId, Use)], rarities: &[Rarity]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for found in uses {
             let (pattern, usage) = found;
-            let here = rarity(*pattern).unwrap_or(0.0);
+            let Some(Rarity { bits, may_be_deferred }) = rarities.get(pattern.0 as usize).copied() else {
+                continue;
+            };
             match all.iter_mut().find(|one| one.id == usage.subsignature) {
                 Some(one) => {
                     one.uses.push(found);
-                    one.rarity = one.rarity.min(here);
+                    one.bits = one.bits.min(bits);
+                    one.may_be_deferred &= may_be_deferred;
                 }
-                None => all.push(Self { id: usage.subsignature, uses: vec![found], rarity: here }),
+                None => {
+                    let (id, uses) = (usage.subsignature, vec![found]);
+                    all.push(Self { id, uses, bits, may_be_deferred, is_needed: false });
+                }
             }
         }
         all
+    }
+
+    /// Those that the signature needs first: without one of them nothing else need be asked for. Then the rarest.
+    fn order(&self, other: &Self) -> Ordering {
+        let rarest = other.bits.total_cmp(&self.bits);
+        other.is_needed.cmp(&self.is_needed).then(rarest).then(self.id.cmp(&other.id))
     }
 
     fn patterns(&self) -> impl Iterator<Item = PatternId> {

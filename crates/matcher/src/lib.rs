@@ -43,7 +43,7 @@ mod wildcard;
 pub use database::Database;
 pub use scanner::{Interest, Match, Scanner, Sought};
 pub use segment::Case;
-pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet};
+pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet, Rarity};
 pub use wildcard::{BRANCH_BYTES_MAX, BRANCHES_MAX, TEXT_LENGTH_MAX, Wildcard, WildcardError};
 
 #[cfg(test)]

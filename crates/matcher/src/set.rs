@@ -143,6 +143,15 @@ pub(crate) struct Pattern {
     pub call: Call,
 }
 
+/// How rare a pattern is in content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rarity {
+    /// Of its commonest part between two gaps, as estimated: minus the logarithm of the share of places where it stands.
+    pub bits: f32,
+    /// Whether it can be found by itself. What is looked for at few places only need not be.
+    pub may_be_deferred: bool,
+}
+
 /// Which scanners search for a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Call {
@@ -201,20 +210,20 @@ impl PatternSet {
         }
     }
 
-    /// For each pattern how rare it is in content, in bits, by its commonest part between two gaps; `None` where it is not to be
-    /// deferred: it is looked for at few places only, or could not be found by itself.
-    pub fn rarities(&self) -> Vec<Option<f32>> {
+    /// How rare each pattern is.
+    pub fn rarities(&self) -> Vec<Rarity> {
         let rates = [Rates::new(Folding::None), Rates::new(Folding::Ascii)];
         let rarity = |pattern: &Pattern| {
             let rates = &rates[usize::from(pattern.case == Case::Insensitive)];
-            let rarity = |piece: &Piece| {
-                let bits = piece.fragments.iter().map(|fragment| rates.bits(&fragment.bytes));
-                Check::alone(&piece.head).landmarks().and(bits.max_by(f32::total_cmp))
+            let bits = |piece: &Piece| {
+                piece.fragments.iter().map(|fragment| rates.bits(&fragment.bytes)).fold(0.0, f32::max)
             };
-            let least = |least: f32, piece| Some(rarity(piece)?.min(least));
-            (pattern.anchor == Anchor::Anywhere)
-                .then(|| pattern.pieces.iter().try_fold(f32::INFINITY, least))
-                .flatten()
+            let can_be_found = |piece: &Piece| Check::alone(&piece.head).landmarks().is_some();
+            Rarity {
+                bits: pattern.pieces.iter().map(bits).fold(f32::INFINITY, f32::min),
+                may_be_deferred: pattern.anchor == Anchor::Anywhere
+                    && pattern.pieces.iter().all(can_be_found),
+            }
         };
         self.patterns.iter().map(rarity).collect()
     }
