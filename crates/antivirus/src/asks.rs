@@ -35,19 +35,20 @@ pub(crate) fn choose(
         for one in &mut subsignatures {
             one.is_needed = may_hold(signature, !(1 << one.id)) == Some(false);
         }
-        subsignatures.sort_by(Subsignature::order);
-        let fixed = subsignatures.iter().filter(|one| !one.may_be_deferred && one.bits < COMMON);
+        subsignatures.sort_by(|one, other| one.bits.total_cmp(&other.bits).then(other.id.cmp(&one.id)));
         // As many as there may be without which it could not hold, of the commonest.
-        let (fixed, mut asked) = (fixed.fold(0, |fixed, one| fixed | 1_u64 << one.id), 0);
-        for one in subsignatures.iter().rev() {
-            let with = asked | 1_u64 << one.id;
-            if one.may_be_deferred && may_hold(signature, with | fixed) == Some(false) {
-                asked = with;
+        let (mut asked, mut common) = (0, 0);
+        for one in &subsignatures {
+            let bit = 1_u64 << one.id;
+            if one.may_be_deferred && may_hold(signature, asked | common | bit) == Some(false) {
+                asked |= bit;
             } else {
                 searched.add(one);
+                common |= if one.bits < COMMON { bit } else { 0 };
             }
         }
         subsignatures.retain(|one| asked >> one.id & 1 == 1);
+        subsignatures.sort_by(Subsignature::order);
         askers.push((signature, subsignatures));
     }
     // A subsignature is searched for with all its patterns, or with none.

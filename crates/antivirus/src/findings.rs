@@ -320,6 +320,11 @@ impl Findings {
         }
         if logic.asked != 0 {
             self.open(database, key, logic.asked);
+            let first = key.subsignature(FIRST_SEARCHED);
+            // Which match comes last hangs on when it was asked for; which comes first of those searched for does not.
+            if logic.asked >> usage.subsignature & 1 == 0 && self.places(first).is_empty() {
+                self.remember(first, start);
+            }
         }
         let is_early = logic.ranges.is_none()
             && logic.late.is_empty()
@@ -328,8 +333,8 @@ impl Findings {
         if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
-                // Where not all is asked for, which match comes last hangs on when it was asked for.
-                let offset = offset.filter(|_| logic.asked == 0 || program.is_conjunction());
+                let first = key.subsignature(FIRST_SEARCHED);
+                let offset = offset.map(|last| self.places(first).first().copied().unwrap_or(last));
                 self.report(database, about, usage.signature, offset);
             }
         }
@@ -347,6 +352,11 @@ impl Findings {
     fn matches(&self, key: Key, id: u8) -> u32 {
         // Where nothing is counted, one is as good as many.
         self.counts.get(&key.subsignature(id)).copied().unwrap_or(1)
+    }
+
+    /// What is remembered.
+    fn places(&self, key: u64) -> &[u64] {
+        self.late.as_ref().map_or(&[], |late| places_of(&late.places, key))
     }
 
     /// Remembers a place; of many, the first and always the last.
@@ -404,10 +414,7 @@ impl Findings {
             let holds = database.programs.holds(program, matched, &|id| self.matches(key, id));
             return holds && logic.icons.as_ref().is_none_or(|icons| self.has_icon(database, icons, ended));
         };
-        let places = |id| {
-            let late = self.late.as_ref().and_then(|late| late.places.get(&key.subsignature(id)));
-            late.map_or(&[][..], Vec::as_slice)
-        };
+        let places = |id| self.places(key.subsignature(id));
         let count = |id| if matched >> id & 1 == 0 { 0 } else { self.matches(key, id) };
         let (length, bytes) = (ended.length, ended.whole.bytes());
         let entry = about.layout.program().and_then(|program| program.entry);
@@ -485,6 +492,9 @@ pub(crate) struct LaneEnded<'a> {
 fn macro_key(lane: LaneId, group: u8) -> u64 {
     Key::new(lane, PLAIN).subsignature(group)
 }
+
+/// In place of a subsignature's number: where the first one has matched that is searched for in every file.
+const FIRST_SEARCHED: u8 = u8::MAX;
 
 /// Lanes from this number on read texts that are made of the part.
 pub(crate) const FIRST_TEXT_LANE: u8 = 2;

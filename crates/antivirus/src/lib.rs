@@ -50,6 +50,8 @@ pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile, is_dat
 pub use stored::BUILD;
 
 #[cfg(test)]
+mod asks_tests;
+#[cfg(test)]
 mod late_tests;
 #[cfg(test)]
 mod stored_tests;

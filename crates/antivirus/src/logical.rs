@@ -24,13 +24,6 @@ pub(crate) struct Program {
     pub decide: Decide,
 }
 
-impl Program {
-    /// Whether the expression asks for all of its subsignatures, and for nothing else.
-    pub fn is_conjunction(&self) -> bool {
-        self.all_of != 0
-    }
-}
-
 /// All expressions of a database.
 #[derive(Default)]
 pub(crate) struct Programs {
