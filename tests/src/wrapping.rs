@@ -77,6 +77,16 @@ pub const ALL: &[Wrapping] = &[
     line("zip-bzip2", "zip -q -Z bzip2 a.zip content.txt; mv a.zip packed"),
     line("zip-deflate64", "7zz a -tzip -mm=Deflate64 a.zip content.txt; mv a.zip packed"),
     line("zip-lzma", "7zz a -tzip -mm=LZMA a.zip content.txt; mv a.zip packed"),
+    line("zip-ppmd", "7zz a -tzip -mm=PPMd a.zip content.txt; mv a.zip packed"),
+    // The model's memory is used up, and it forgets some or all of what it learnt.
+    line(
+        "zip-ppmd-forgets",
+        "seq 300000 | cat - content.txt > long.txt; 7zz a -tzip -mm=PPMd -mx=9 -mo=16 -mmem=1m a.zip long.txt; mv a.zip packed",
+    ),
+    line(
+        "zip-ppmd-restarts",
+        "seq 300000 | cat - content.txt > long.txt; 7zz a -tzip -mm=PPMd -mx=5 -mo=16 -mmem=1m a.zip long.txt; mv a.zip packed",
+    ),
     line("zip-xz", "7zz a -tzip -mm=xz a.zip content.txt; mv a.zip packed"),
     line(
         "zip-program",

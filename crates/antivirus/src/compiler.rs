@@ -21,7 +21,7 @@ use crate::yara::{self, StringKind};
 use lockgate_matcher::PatternId;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Counting a rule's string beyond this changes nothing.
 const COUNT_MAX: u32 = 10_000;
@@ -480,6 +480,7 @@ impl Compiler {
             described: self.described,
             icons: self.icons,
             wanted,
+            needed: OnceLock::new(),
         };
         (database, self.report)
     }

@@ -7,6 +7,7 @@ use crate::icons::{Groups, Icon};
 use crate::late::Late;
 use crate::layout::Needs;
 use crate::logical::{Decide, Programs};
+use crate::needed::Needed;
 use crate::ruleset::expression::SUBSIGNATURES_MAX;
 use crate::ruleset::logical::MACRO_GROUPS;
 use crate::ruleset::metadata::Described;
@@ -15,7 +16,7 @@ use crate::ruleset::target::{Container, Ranges, TARGETS};
 use crate::scanner;
 use lockgate_matcher as matcher;
 use lockgate_model::{Buffer, BufferSet, Class, Engine, FileType, Flow, FlowState, Hit, PartId};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// All signatures, ready to scan with.
 pub struct Database {
@@ -40,6 +41,8 @@ pub struct Database {
     pub(crate) described: Vec<(Described, u32)>,
     /// Icons that signatures name by their groups.
     pub(crate) icons: Vec<Icon>,
+    /// What expressions cannot match without, once many of them are asked about one part: few parts are so.
+    pub(crate) needed: OnceLock<Needed>,
 }
 
 /// Where a signature stands, and what kind it is.

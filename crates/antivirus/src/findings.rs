@@ -7,6 +7,7 @@ use crate::icons::{self, Groups, Look};
 use crate::late::{Ended, Late, LateKind, PLACES_MAX, STEPS_MAX, STEPS_OF_ONE_MAX, compare, follows, search};
 use crate::layout::Layout;
 use crate::logical::Decide;
+use crate::needed::{Needed, Present};
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{Around, Ranges};
 use crate::yara::Facts;
@@ -18,6 +19,8 @@ use std::ops::RangeInclusive;
 
 /// How many findings a part may have of each class: policy needs one, an analyst a few.
 pub(crate) const HITS_MAX: usize = 32;
+/// So many expressions read a part each by itself; from there on those whose texts do not stand in it are not run.
+const EXPRESSIONS_ALONE: u32 = 2;
 /// How many matches wait for the end of a part. Beyond it the oldest counts as found: content that repeats a
 /// signature so often near its end is not let through for it.
 const CANDIDATES_MAX: usize = 16 << 10;
@@ -90,8 +93,11 @@ type Places = HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>;
 struct LateState {
     /// Where those have matched that others follow from.
     places: Places,
-    /// Steps that expressions have taken.
+    /// Steps that expressions have taken, and how many have been asked about.
     steps: u64,
+    asked: u32,
+    /// Which texts stand in what a lane has read, once many expressions are asked about it.
+    present: Vec<(LaneId, Present)>,
     /// What a program's icon looks like, once that is asked.
     looks: Option<Vec<Look>>,
     /// Signatures of which all that is searched for has matched, and that ask for more now.
@@ -397,6 +403,9 @@ impl Findings {
             if !database.programs.holds(trigger, matched, &|id| self.matches(key, id)) {
                 continue;
             }
+            if self.is_ruled_out(database, late, key, ended) {
+                continue;
+            }
             match self.look(logic, late, key, ended) {
                 Ok(0) => {}
                 Ok(count) => {
@@ -437,6 +446,24 @@ impl Findings {
         let state = self.late.get_or_insert_default();
         let looks = state.looks.get_or_insert_with(|| icons::looks(program, bytes));
         icons::is_listed(looks, &database.icons, groups)
+    }
+
+    /// Whether it is an expression without whose text nothing matches, and the text is not there.
+    fn is_ruled_out(&mut self, database: &Database, late: &Late, key: Key, ended: &Ended<'_>) -> bool {
+        let (LateKind::Perl(_), Whole::Bytes(bytes)) = (&late.kind, ended.whole) else { return false };
+        let Some(signature) = database.signatures.get(key.signature() as usize) else { return false };
+        let state = self.late.get_or_insert_default();
+        state.asked += 1;
+        if state.asked <= EXPRESSIONS_ALONE {
+            return false;
+        }
+        let needed = database.needed.get_or_init(|| Needed::of(&database.logics));
+        let known = state.present.iter().position(|(lane, _)| *lane == key.lane());
+        let at = known.unwrap_or_else(|| {
+            state.present.push((key.lane(), needed.look(bytes)));
+            state.present.len() - 1
+        });
+        needed.rules_out(signature.logic, late.id, &state.present[at].1)
     }
 
     /// How often a late subsignature matches.

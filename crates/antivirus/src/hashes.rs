@@ -178,6 +178,8 @@ impl Wanted {
 /// Digests in the making.
 pub(crate) struct Hashing {
     wanted: Wanted,
+    /// Bytes that have been taken.
+    taken: usize,
     md5: Option<Md5>,
     sha1: Option<Sha1>,
     sha256: Option<Sha256>,
@@ -188,6 +190,7 @@ impl Hashing {
     pub fn start(wanted: Wanted) -> Option<Box<Self>> {
         let hashing = Self {
             wanted,
+            taken: 0,
             md5: wanted.md5.map(|_| Md5::new()),
             sha1: wanted.sha1.map(|_| Sha1::new()),
             sha256: wanted.sha256.map(|_| Sha256::new()),
@@ -202,6 +205,12 @@ impl Hashing {
         hashing.filter(|_| is_active).map(|hashing| hashing.finish()).unwrap_or_default()
     }
 
+    /// Takes what it has not of the bytes so far. Says whether it is worth going on.
+    pub fn catch_up(&mut self, so_far: &[u8]) -> bool {
+        let missing = so_far.get(self.taken..).unwrap_or_default();
+        self.push(missing, so_far.len() as u64)
+    }
+
     /// Takes the next bytes; with them the file has so many. Says whether it is worth going on.
     pub fn push(&mut self, chunk: &[u8], length: u64) -> bool {
         fn feed<D: Digest>(hasher: &mut Option<D>, longest: Option<u64>, chunk: &[u8], length: u64) {
@@ -212,6 +221,7 @@ impl Hashing {
                 hasher.update(chunk);
             }
         }
+        self.taken += chunk.len();
         feed(&mut self.md5, self.wanted.md5, chunk, length);
         feed(&mut self.sha1, self.wanted.sha1, chunk, length);
         feed(&mut self.sha256, self.wanted.sha256, chunk, length);

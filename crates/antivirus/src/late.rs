@@ -3,11 +3,11 @@
 
 use crate::held::Whole;
 use crate::layout::Layout;
-use crate::perl::{Found, Start};
 use crate::ruleset::expression;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::subsignature::{Base, Comparison, Counts, Macro, PerlSearch};
 use lockgate_model::Reason;
+use lockgate_perl::{Found, Start};
 
 /// How many steps all expressions together may take on one part …
 pub(crate) const STEPS_MAX: u64 = 40_000_000;

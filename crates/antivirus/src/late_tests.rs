@@ -220,3 +220,72 @@ fn what_is_not_held_is_undecided_only_where_its_trigger_matched() {
         assert_eq!(pool.bytes_taken(), 0);
     }
 }
+
+#[test]
+fn of_many_expressions_those_whose_text_is_there_are_run() {
+    let expressions = [
+        "invoice[\\d]{2}\\.exe",
+        "\\bname\\s\\-\\s[a-z]{2,4}\\.jar",
+        "(?i)Photo\\.SCR",
+        "[ab]\\d",
+        "(?:one|two)\\.exe",
+        "report_(\\d)\\1",
+        "^aaa.*end$",
+    ];
+    let line =
+        |(number, text): (usize, &&str)| format!("Test.{number};Engine:81-255,Target:0;1;616161;0/{text}/");
+    let lines: Vec<String> = expressions.iter().enumerate().map(line).collect();
+    let (database, report) = compile(&[("t.ldb", &lines.join("\n"))]);
+    assert_eq!(report.failures, []);
+    let cases: &[(&[u8], &[usize])] = &[
+        (b"aaa nothing", &[]),
+        (b"aaa invoice17.exe", &[0]),
+        (b"aaa Invoice17.exe", &[]),
+        (b"name - abc.jar aaa", &[1]),
+        (b"aaa pHoTo.ScR two.exe a1", &[2, 3, 4]),
+        (b"aaa report_33 report_34 end", &[5, 6]),
+        (b"invoice17.exe name - abc.jar photo.scr b0 one.exe report_11", &[]),
+    ];
+    for (file, want) in cases {
+        let want: Vec<String> = want.iter().map(|number| format!("Test.{number}")).collect();
+        assert_eq!(names(&database, FileType::Data, file), want, "{}", file.escape_ascii());
+        // As each of them finds alone.
+        let alone = lines.iter().flat_map(|line| names(&compile(&[("t.ldb", line)]).0, FileType::Data, file));
+        assert_eq!(alone.collect::<Vec<_>>(), want);
+    }
+}
+
+#[test]
+fn what_is_held_is_hashed_at_its_end_and_what_is_no_longer_held_as_it_comes() {
+    let file: Vec<u8> = (0..5000u32).flat_map(u32::to_le_bytes).collect();
+    let long: Vec<u8> = (0..600_000u32).flat_map(u32::to_le_bytes).collect();
+    let md5 = |bytes: &[u8]| hex(&crate::hashes::md5_of(bytes));
+    let list = format!("{}:{}:Test.A\n{}:{}:Test.B", md5(&file), file.len(), md5(&long), long.len());
+    let expression = "Test.C;Engine:81-255,Target:0;1;616161;0/b+c/";
+    let (database, report) = compile(&[("t.hdb", &list), ("t.ldb", expression)]);
+    assert_eq!(report.failures, []);
+    for (bytes, pool_bytes, want) in [
+        (&file[..], 1 << 20, "Test.A"),
+        (&file[..file.len() - 1], 1 << 20, ""),
+        (&file[..], 40_000, "Test.A"),
+        (&file[..], 100, "Test.A"),
+        (&long[..], 32 << 20, "Test.B"),
+        (&long[..], 1 << 20, "Test.B"),
+        (&long[1..], 32 << 20, ""),
+    ] {
+        for piece in [1000, 4096, 65_536, usize::MAX] {
+            let pool = Pool::new(pool_bytes);
+            let (mut scanner, mut hits) = (scanner(&database), Hits::default());
+            scanner.draw_from(&pool);
+            scanner.open(&part(0, None, FileType::Data));
+            for chunk in bytes.chunks(piece) {
+                scanner.push(PartId::ROOT, Buffer::FileData, chunk, &mut hits);
+            }
+            scanner.end(PartId::ROOT, Buffer::FileData, &mut hits);
+            scanner.finish(&mut hits);
+            let names: Vec<&str> = hits.0.iter().map(|hit| &*hit.name).collect();
+            assert_eq!(names.concat(), want, "{} bytes by {piece}, {pool_bytes}", bytes.len());
+            assert_eq!(pool.bytes_taken(), 0);
+        }
+    }
+}

@@ -7,7 +7,6 @@ use crate::findings::{About, FIRST_TEXT_LANE, Findings, HITS_MAX, LaneEnded, Lan
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
-use crate::perl::{self, Start};
 use crate::programs::Programs;
 use crate::ruleset::metadata::{Described, Encrypted};
 use crate::ruleset::target::{Around, Office};
@@ -16,6 +15,7 @@ use lockgate_matcher as matcher;
 use lockgate_model::{
     Buffer, Class, FileType, FlowState, Hit, Part, PartId, Pool, Reason, Scanner, Sink, Transaction, Want,
 };
+use lockgate_perl::{self as perl, Start};
 use std::sync::Arc;
 
 /// One connection: signatures keep nothing between transactions.
@@ -48,6 +48,8 @@ struct Transmission {
 
 /// How many steps expressions for names may take on one name.
 const NAME_STEPS_MAX: u64 = 200_000;
+/// So much of what is held waits for its end to be hashed: no more, since it is done at once.
+const UNHASHED_BYTES_MAX: usize = 2 << 20;
 /// What a scanner may hold to which no pool was given.
 const POOL_BYTES: u64 = 64 << 20;
 
@@ -288,9 +290,7 @@ impl OpenPart {
 
     fn push(&mut self, database: &Database, chunk: &[u8]) {
         self.length = self.length.saturating_add(chunk.len() as u64);
-        if self.hashing.as_mut().is_some_and(|hashing| !hashing.push(chunk, self.length)) {
-            self.hashing = None;
-        }
+        self.keep(database, chunk);
         if self.standing == Standing::Open
             && database.allowed.longest().is_none_or(|longest| self.length > longest)
         {
@@ -299,9 +299,8 @@ impl OpenPart {
         if let Some(checksum) = &mut self.checksum {
             checksum.update(chunk);
         }
-        let let_go = self.held.as_mut().and_then(|held| held.push(chunk));
         for lane in self.lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
-            lane.read_asked(database, &self.about, &mut self.findings, (let_go.as_deref(), chunk));
+            lane.read_asked(database, &self.about, &mut self.findings, chunk);
         }
         let before = self.push_layout(database, chunk);
         if self.about.layout.takes_bytes() {
@@ -326,6 +325,25 @@ impl OpenPart {
         }
         let length = |of: LaneId| lanes.iter().find(|lane| lane.id == of).map_or(0, |lane| lane.length);
         findings.prune(database, about, &length);
+    }
+
+    /// The next bytes, for what looks at the whole part. Digests of what is held wait for its end: few lengths are listed.
+    fn keep(&mut self, database: &Database, chunk: &[u8]) {
+        let Self { held, hashing, lanes, about, findings, .. } = self;
+        if let Some(held) = held {
+            held.push(chunk, &mut |before| {
+                hashing.take_if(|hashing| !hashing.catch_up(before));
+                for lane in lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
+                    lane.search_all(database, about, findings, before);
+                }
+            });
+        }
+        let held = held.as_ref().and_then(|held| held.whole().bytes());
+        hashing.take_if(|hashing| match held {
+            Some(bytes) if bytes.len() <= UNHASHED_BYTES_MAX => false,
+            Some(bytes) => !hashing.catch_up(bytes),
+            None => !hashing.push(chunk, self.length),
+        });
     }
 
     /// The next bytes, for what is known of the part as a program. When that is decided, the bytes before these are given.
@@ -386,7 +404,10 @@ impl OpenPart {
         }
         self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
-            let digests = hashing.finish();
+            let digests = match bytes.filter(|bytes| bytes.len() <= UNHASHED_BYTES_MAX) {
+                Some(bytes) => Hashing::of(database.wanted_for(self.length), bytes),
+                None => hashing.finish(),
+            };
             database.listed.find(&digests, self.length, &mut |signature| {
                 self.findings.report(database, &self.about, signature, None);
             });
@@ -525,19 +546,17 @@ impl Lane {
         Told { database, group, about, findings, lane: self.id, reading: self.reading }
     }
 
-    /// The next bytes, for what has been asked for; and those before them, if they are held no longer.
-    fn read_asked(
-        &mut self,
-        database: &Database,
-        about: &About,
-        findings: &mut Findings,
-        (let_go, chunk): (Option<&[u8]>, &[u8]),
-    ) {
+    /// What has come is held no longer: all that could be asked for is searched for from now on, and in that first.
+    fn search_all(&mut self, database: &Database, about: &About, findings: &mut Findings, before: &[u8]) {
         let Some(group) = self.of(database).filter(|group| !group.asks.is_empty()) else { return };
         let mut told = self.told(database, group, about, findings);
-        if let Some(before) = let_go {
-            self.asking.get_or_insert_default().search_all(&mut told, before);
-        }
+        self.asking.get_or_insert_default().search_all(&mut told, before);
+    }
+
+    /// The next bytes, for what has been asked for.
+    fn read_asked(&mut self, database: &Database, about: &About, findings: &mut Findings, chunk: &[u8]) {
+        let Some(group) = self.of(database).filter(|_| self.asking.is_some()) else { return };
+        let mut told = Told { database, group, about, findings, lane: self.id, reading: self.reading };
         if let Some(asking) = &mut self.asking {
             asking.read(&mut told, chunk);
         }

@@ -7,6 +7,7 @@ use crate::report::Report;
 use crate::ruleset::target::TARGETS;
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use std::io::{self, Read, Write};
+use std::sync::OnceLock;
 
 /// Names what has made a stored database: one that was made by another is of no use.
 pub const BUILD: &str = env!("LOCKGATE_BUILD");
@@ -59,7 +60,8 @@ impl Database {
 fn store(database: &Database, to: &mut Writer<'_>) {
     // What is wanted follows from the lists.
     let Database { groups, signatures, names, files, logics, programs, conditions, .. } = database;
-    let Database { listed, allowed, sections, imports, described, icons, wanted: _, .. } = database;
+    let Database { listed, allowed, sections, imports, described, icons, wanted: _, needed: _, .. } =
+        database;
     groups.iter().for_each(|group| group.store(to));
     signatures.store(to);
     names.store(to);
@@ -92,6 +94,7 @@ fn load(from: &mut Reader<'_>) -> Result<Database, Unfit> {
         described: Stored::load(from)?,
         icons: Stored::load(from)?,
         wanted: Wanted::default(),
+        needed: OnceLock::new(),
     };
     database.wanted = Wanted::of(&[&database.listed, &database.allowed]);
     if database.is_sound() { Ok(database) } else { Err(Unfit("numbers that lead nowhere")) }

@@ -63,7 +63,7 @@ impl Texts {
 
 fn give(held: &mut [(Reading, Held)], reading: Reading, text: &[u8], out: &mut dyn FnMut(Reading, &[u8])) {
     if let Some((_, held)) = held.iter_mut().find(|(held, _)| *held == reading) {
-        held.push(text);
+        held.push(text, &mut |_| {});
     }
     out(reading, text);
 }

@@ -16,7 +16,7 @@ pub mod lzma;
 pub mod lzw;
 pub(crate) mod lzx;
 pub(crate) mod mszip;
-pub(crate) mod ppmd7;
+pub(crate) mod ppmd;
 pub(crate) mod quantum;
 pub(crate) mod rar;
 pub(crate) mod shrink;

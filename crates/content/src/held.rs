@@ -1,11 +1,8 @@
 //! Formats whose directory stands at the end or anywhere: [`HeldDecoder`]. Rule: it holds what it is granted, and says so where that is not all.
 
 use crate::decoder::{Decoder, Event, More, Step};
-use lockgate_model::{Grant, Pool, Reason};
+use lockgate_model::{Held, Pool};
 use std::sync::Arc;
-
-/// The least by which what is held grows.
-const GROWTH_BYTES_MIN: usize = 16 << 10;
 
 /// A format that is read when all of it is there.
 pub trait Whole: Send {
@@ -19,51 +16,6 @@ pub trait Whole: Send {
     /// As [`Decoder::worked_nanos`].
     fn worked_nanos(&self) -> u64 {
         0
-    }
-}
-
-/// Bytes of a part, as far as they are granted.
-pub(crate) struct Held {
-    grant: Grant,
-    bytes: Vec<u8>,
-}
-
-impl Held {
-    /// Holds nothing yet.
-    pub(crate) fn new(pool: &Arc<Pool>) -> Self {
-        Self { grant: pool.grant(), bytes: Vec::new() }
-    }
-
-    /// What is held.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Holds these, too.
-    ///
-    /// # Errors
-    ///
-    /// Where that is not granted.
-    pub(crate) fn push(&mut self, input: &[u8]) -> Result<(), Reason> {
-        let missing = (self.bytes.len() + input.len()).saturating_sub(self.bytes.capacity());
-        if missing > 0 {
-            // Half as much again each time; where that is not granted, what is needed.
-            let ample = missing.max(self.bytes.capacity() / 2).max(GROWTH_BYTES_MIN);
-            let growth = match self.grant.grow(ample as u64) {
-                Ok(()) => ample,
-                Err(_) => self.grant.grow(missing as u64).map(|()| missing)?,
-            };
-            let room = self.bytes.capacity() + growth - self.bytes.len();
-            self.bytes.reserve_exact(room);
-        }
-        self.bytes.extend_from_slice(input);
-        Ok(())
-    }
-
-    /// Lets go of all of it.
-    pub(crate) fn clear(&mut self) {
-        self.bytes = Vec::new();
-        self.grant.clear();
     }
 }
 
@@ -131,6 +83,7 @@ mod tests {
     use super::*;
     use crate::decoder::Entry;
     use crate::trace::{Said, assert_cut_invariant, trace};
+    use lockgate_model::Reason;
 
     /// A format whose last byte says where its one child begins.
     #[derive(Default)]

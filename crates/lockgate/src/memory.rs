@@ -26,6 +26,7 @@ pub fn settle() {
 /// Gives free pages back to the system. Compiling a database takes a few times its size in small pieces, and a rush leaves
 /// holes between what stays; without this the allocator would keep them for the life of the process.
 pub fn give_back() {
+    lockgate_model::held::let_go();
     #[cfg(target_env = "gnu")]
     // SAFETY: the call takes no pointer, and the allocator locks itself.
     unsafe {

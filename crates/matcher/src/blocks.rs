@@ -1,28 +1,28 @@
 //! Search by blocks: the stream is looked at every so many bytes, and no look waits for another.
 //! Rule: finds every occurrence of every window, and some places that are none; it never verifies.
 //!
-//! A window is `block + stride - 1` bytes long, or one of [`REACHES`] more. Wherever it stands in the stream, exactly one of
-//! the offsets that are multiples of the stride ends a block within it (behind the reach), and which block that is
-//! follows from the offset. All of them are in the table, so one look each `stride` bytes finds the window.
+//! A window is `block + stride - 1` bytes long, or a reach more. Wherever it stands in the stream, exactly one of the offsets
+//! that are multiples of the stride ends a block within it (behind the reach), and which block that is follows from the
+//! offset. All of them are in the table, so one look each `stride` bytes finds the window. Where a look hits, each turn of a
+//! window around the block is tried: by the window's first bytes a sieve refuses most of them, and lists tell the rest apart.
 //!
 //! Most of what a mail gateway reads is base64, and hardly any window is made of its characters alone. So runs of it are
 //! passed over, or looked at for those windows only.
 
-use crate::candidates::{Candidates, Sieve, key};
+use crate::candidates::{Candidates, Entry, KEY_BYTES_MAX};
 use crate::encoded::{is_encoded, run_length};
-use crate::fragment::Window;
-use crate::look::{Bloom, Hits, LOOKS_MAX, Lens};
+use crate::fragment::{Check, Window};
+use crate::look::{Bloom, Hits, LOOKS_MAX, Lens, Passed, Probe, ROUND, Sieve, key};
 use crate::view::View;
 use crate::wildcard::Cell;
 
-/// How many bytes before the block the candidates may be told apart by, the most first.
-pub(crate) const REACHES: [usize; 4] = [4, 2, 1, 0];
+/// How many bytes before the block a window may begin that is too short to be known by itself, the most first.
+const REACHES: [usize; 4] = [4, 2, 1, 0];
 /// How far a window reaches at most before the end of one of its blocks, and behind it.
 const BEFORE: usize = Lens::STRIDE_MAX as usize - 1 + 4 + REACHES[0];
 const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
-
-/// How many hits are gone through at once.
-const ROUND: usize = 32;
+/// How many bytes behind a place are at hand where it is gone through: of each of its windows the first eight.
+const EIGHT: usize = 8;
 
 /// How a group's windows are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +60,16 @@ impl Shape {
     /// How long a window must be at least.
     pub fn window_length(self) -> usize {
         (self.block + self.stride - 1) as usize
+    }
+
+    /// How far windows may begin before their first block.
+    pub fn reaches(self) -> &'static [usize] {
+        if self.window_length() < KEY_BYTES_MAX { &REACHES } else { &[0] }
+    }
+
+    /// How many bytes a window of this reach is known by: its first ones.
+    pub fn key_length(self, reach: usize) -> usize {
+        (self.window_length() + reach).min(KEY_BYTES_MAX)
     }
 
     /// What it is, in words, with the size of its table in bytes and how many windows it has.
@@ -118,8 +128,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The tables for these windows. The first of each pair is the segment.
-    pub fn new(shape: Shape, windows: &[(u32, Window)]) -> Self {
+    /// The tables for these windows, with the number of the segment, and an early look at whether it is there.
+    pub fn new(shape: Shape, windows: &[(u32, Window, Check)]) -> Self {
         let fold = shape.folding.mask();
         let can_be_encoded = |cell: &Cell| {
             (0..128).any(|byte| {
@@ -129,24 +139,21 @@ impl Blocks {
         let mut blocks = Vec::with_capacity(windows.len() * shape.stride as usize);
         let mut encoded = Vec::new();
         let mut keyed = REACHES.map(|_| Vec::new());
-        for (segment, window) in windows {
+        for (segment, window, check) in windows {
             let reach = window.cells.len() - shape.window_length();
-            let is_encoded = window.cells.iter().all(can_be_encoded);
             let first = blocks.len();
-            let list = REACHES.iter().position(|known| *known == reach);
-            for turn in 0..shape.stride {
-                let end = turn as usize + reach + shape.block as usize;
-                let known = &window.cells[turn as usize..end];
-                ways(known, shape.folding, &mut |word| {
-                    blocks.push((word >> (64 - 8 * shape.block)) as u32);
-                    if let Some(list) = list.and_then(|list| keyed.get_mut(list)) {
-                        list.push((key(word, shape.block as usize + reach), segment << 4 | turn));
-                    }
-                });
+            for block in window.cells[reach..].windows(shape.block as usize) {
+                ways(block, shape.folding, &mut |word| blocks.push((word >> (64 - 8 * shape.block)) as u32));
             }
-            if is_encoded {
+            if window.cells.iter().all(can_be_encoded) {
                 encoded.extend_from_slice(&blocks[first..]);
             }
+            let entry = Entry::new(*segment, check.in_window(window));
+            let list = REACHES.iter().position(|known| *known == reach);
+            let Some(list) = list.and_then(|list| keyed.get_mut(list)) else { continue };
+            let known = &window.cells[..shape.key_length(reach)];
+            let behind = 64 - 8 * known.len();
+            ways(known, shape.folding, &mut |word| list.push((key(word >> behind, u64::MAX), entry)));
         }
         let lens = Lens { stride: shape.stride, block: shape.block, fold: fold as u32 };
         let table = |mut blocks: Vec<u32>| {
@@ -155,9 +162,10 @@ impl Blocks {
             Bloom::new(lens, &blocks)
         };
         let encoded = (!encoded.is_empty()).then(|| table(encoded));
-        let sieve = Sieve::new(&keyed);
+        let count = keyed.iter().map(Vec::len).sum();
+        let sieve = Sieve::new(keyed.iter().flatten().map(|(key, _)| *key), count);
         let lists = REACHES.into_iter().zip(keyed).filter(|(_, keyed)| !keyed.is_empty());
-        let lists = lists.map(|(reach, keyed)| (reach, Candidates::new(keyed, shape.block as usize + reach)));
+        let lists = lists.map(|(reach, keyed)| (reach, Candidates::new(keyed, shape.key_length(reach))));
         let (table, lists) = (table(blocks), lists.collect());
         Blocks { shape, table, encoded, lists, sieve, count: windows.len() }
     }
@@ -180,54 +188,85 @@ impl Blocks {
             + self.lists.iter().map(|(_, list)| list.heap_bytes()).sum::<usize>()
     }
 
-    /// Looks at each place whose last byte has come with the chunk, in order.
+    /// Finds each window whose last byte has come with the chunk.
     pub fn search(&self, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
         let stride = u64::from(self.shape.stride);
-        let end = view.end().min(self.shape.until);
-        // A place is the offset behind a block.
-        let mut place = (view.chunk_start() + 1).max(u64::from(self.shape.block)).next_multiple_of(stride);
-        let inside = view.chunk_start() + 8;
-        while place <= end && place < inside {
-            let word = view.eight_before(place) | self.shape.folding.mask();
-            if self.table.holds(self.table.block((word >> 32) as u32)) {
-                self.report(std::iter::once((place, word)), found);
-            }
+        let (start, end) = (view.chunk_start(), view.end().min(self.shape.until));
+        // A place is the offset behind a block, and windows end up to a stride behind it.
+        let first = (start + 2).saturating_sub(stride).max(u64::from(self.shape.block));
+        let inside = start + BEFORE as u64;
+        let mut place = first.next_multiple_of(stride);
+        while place < inside && place <= end {
+            self.look_at(place, (start, end), view, found);
             place += stride;
         }
-        if place <= end {
-            let first = (place - view.chunk_start()) as usize;
-            let last = (end - view.chunk_start()) as usize;
-            self.search_inside(view, (first, last), found);
+        // Those that have bytes enough of the chunk on both sides.
+        if let Some(last) = end.checked_sub(EIGHT as u64).filter(|last| place <= *last) {
+            let (first, last) = ((place - start) as usize, (last - start) as usize);
+            place += self.search_inside(view, (first, last), found) as u64;
+        }
+        while place <= end {
+            self.look_at(place, (start, end), view, found);
+            place += stride;
         }
     }
 
-    /// The same for the places that have eight bytes of the chunk before them.
+    /// Looks at one place, byte by byte, for windows that end behind `start`, and not behind `end`.
+    fn look_at(
+        &self,
+        place: u64,
+        (start, end): (u64, u64),
+        view: &View<'_>,
+        found: &mut dyn FnMut(Candidate),
+    ) {
+        let Shape { stride, block, folding, .. } = self.shape;
+        let word = view.eight_before(place) | folding.mask();
+        if !self.table.holds(self.table.block((word >> 32) as u32)) {
+            return;
+        }
+        for (reach, list) in &self.lists {
+            for turn in 0..stride {
+                // Before the stream's first byte there is no window.
+                let Some(window) = place.checked_sub(u64::from(block + turn) + *reach as u64) else {
+                    continue;
+                };
+                let behind = window + (self.shape.window_length() + reach) as u64;
+                if !(start + 1..=end).contains(&behind) {
+                    continue;
+                }
+                let key = list.key(view.eight_at(window) | folding.mask());
+                if self.sieve.passes(key) {
+                    list.at(window, list.range(key), view, found);
+                }
+            }
+        }
+    }
+
+    /// The same for the places that have bytes enough of the chunk on both sides; how far those go that were looked at.
     fn search_inside(
         &self,
         view: &View<'_>,
         (mut first, last): (usize, usize),
         found: &mut dyn FnMut(Candidate),
-    ) {
+    ) -> usize {
         let stride = self.shape.stride as usize;
-        let chunk = view.chunk();
+        let (chunk, from) = (view.chunk(), first);
         let mut hits = Hits::new();
+        let mut passed = Passed::default();
         while first <= last {
             let left = (last - first) / stride + 1;
-            let (table, looks) = match first.checked_sub(BEFORE) {
-                // The bytes before are not at hand here: a few looks, then they are.
-                None => (Some(&self.table), (BEFORE - first).div_ceil(stride)),
-                Some(from) => match run_length(&chunk[from..]).checked_sub(BEFORE + BEHIND) {
-                    // A window that ends a block there lies within the run, so it is one that can.
-                    Some(within) => (self.encoded.as_ref(), within / stride + 1),
-                    None => (Some(&self.table), LOOKS_MAX),
-                },
+            let (table, looks) = match run_length(&chunk[first - BEFORE..]).checked_sub(BEFORE + BEHIND) {
+                // A window that has a block there lies within the run, so it is one that can.
+                Some(within) => (self.encoded.as_ref(), within / stride + 1),
+                None => (Some(&self.table), LOOKS_MAX),
             };
             let looks = looks.min(left);
             if let Some(table) = table {
-                self.look(table, view, first, looks, &mut hits, found);
+                self.look(table, view, (first, looks), (&mut hits, &mut passed), found);
             }
             first += looks * stride;
         }
+        first - from
     }
 
     /// Takes so many looks into a table of the group.
@@ -235,71 +274,59 @@ impl Blocks {
         &self,
         table: &Bloom,
         view: &View<'_>,
-        mut first: usize,
-        mut looks: usize,
-        hits: &mut Hits,
+        (mut first, mut looks): (usize, usize),
+        (hits, passed): (&mut Hits, &mut Passed),
         found: &mut dyn FnMut(Candidate),
     ) {
-        let chunk = view.chunk();
+        let together = ROUND / (self.shape.stride as usize * self.lists.len()).max(1);
         while looks > 0 {
             let batch = looks.min(LOOKS_MAX);
-            let count = table.look(chunk, first, batch, hits);
-            // Two rounds, so that the reads of many hits, from farther memory, overlap too.
-            let count = hits.keep(count, |place| {
-                let word = self.word_at(chunk, place as usize);
-                self.lists.iter().fold(false, |any, (_, list)| any | self.sieve.passes(list.key(word)))
-            });
-            for places in hits.first(count).chunks(ROUND) {
-                let words = places.iter().map(|place| {
-                    (view.chunk_start() + u64::from(*place), self.word_at(chunk, *place as usize))
-                });
-                self.report(words, found);
+            let count = table.look(view.chunk(), first, batch, hits);
+            for places in hits.first(count).chunks(together) {
+                self.sift(places, view, passed, found);
             }
             first += batch * self.shape.stride as usize;
             looks -= batch;
         }
     }
 
-    /// The eight bytes before a place of the chunk, folded.
-    #[inline]
-    fn word_at(&self, chunk: &[u8], place: usize) -> u64 {
-        let eight = chunk.get(place.wrapping_sub(8)..).and_then(|eight| eight.first_chunk());
-        eight.map_or(0, |eight| u64::from_le_bytes(*eight)) | self.shape.folding.mask()
+    /// Tells which windows may stand around the blocks before places of the chunk.
+    fn sift(&self, places: &[u32], view: &View<'_>, passed: &mut Passed, found: &mut dyn FnMut(Candidate)) {
+        let Shape { stride, block, folding, .. } = self.shape;
+        let mut ends = [0; REACHES.len()];
+        passed.clear();
+        for ((reach, list), end) in self.lists.iter().zip(&mut ends) {
+            for turn in 0..stride {
+                let back = block + turn + *reach as u32;
+                let probe = Probe { back, fold: folding.mask(), mask: list.mask() };
+                self.sieve.sift(view.chunk(), places, probe, passed);
+            }
+            *end = passed.count();
+        }
+        let mut first = 0;
+        for ((_, list), end) in self.lists.iter().zip(ends) {
+            let starts = passed.from(first);
+            self.report(list, &starts[..end - first], view, found);
+            first = end;
+        }
     }
 
-    /// Tells what may stand at places, at most [`ROUND`] of them, with the eight bytes before each. All lists are looked for
-    /// before any is gone through, so that reads from farther memory overlap.
-    #[inline]
-    fn report(&self, places: impl Iterator<Item = (u64, u64)>, found: &mut dyn FnMut(Candidate)) {
-        let mut kept = [(0, 0, 0); ROUND * REACHES.len()];
-        let mut count = 0;
-        for (place, word) in places {
-            for (number, (_, list)) in self.lists.iter().enumerate() {
-                let key = list.key(word);
-                // No branch waits for the sieve.
-                if let Some(kept) = kept.get_mut(count) {
-                    *kept = (place, number, key);
-                    count += usize::from(self.sieve.passes(key));
-                }
-            }
+    /// Tells which windows of a list may stand at places. All are looked for before any is gone through, so that reads from
+    /// farther memory overlap.
+    fn report(&self, list: &Candidates, starts: &[u32], view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
+        let mut ranges = [(0, 0); ROUND];
+        let window = |start: &u32| view.chunk_start() + u64::from(*start);
+        let mut near = 0;
+        for (start, range) in starts.iter().zip(&mut ranges) {
+            let eight = view.eight_in_chunk(window(start)).unwrap_or(0) | self.shape.folding.mask();
+            *range = list.range(list.key(eight));
         }
-        let mut ranges = [(0, 0); ROUND * REACHES.len()];
-        for ((_, number, key), range) in kept[..count].iter().zip(&mut ranges) {
-            *range = self.lists.get(*number).map_or((0, 0), |(_, list)| list.range(*key));
+        for range in &ranges[..starts.len()] {
+            near ^= list.touch(*range);
         }
-        let near = kept[..count].iter().zip(&ranges).fold(0, |all, ((_, number, _), range)| {
-            all ^ self.lists.get(*number).map_or(0, |(_, list)| list.touch(*range))
-        });
         std::hint::black_box(near);
-        for ((place, number, key), range) in kept[..count].iter().zip(&ranges) {
-            let Some((reach, list)) = self.lists.get(*number) else { continue };
-            for entry in list.get(*key, *range) {
-                let behind = u64::from(entry & 0xf) + u64::from(self.shape.block) + *reach as u64;
-                // Before the stream's first byte there is no window.
-                if let Some(window) = place.checked_sub(behind) {
-                    found(Candidate { segment: entry >> 4, window });
-                }
-            }
+        for (start, range) in starts.iter().zip(&ranges) {
+            list.at(window(start), *range, view, found);
         }
     }
 }
@@ -336,10 +363,12 @@ impl Blocks {
         let Shape { stride, block, folding, .. } = self.shape;
         let lens = Lens { stride, block, fold: folding.mask() as u32 };
         let is_known = |(reach, list): &(usize, Candidates)| {
-            REACHES.contains(reach) && list.is_of(block as usize + reach)
+            REACHES.contains(reach) && list.is_of(self.shape.key_length(*reach))
         };
         let mut tables = [&self.table].into_iter().chain(&self.encoded);
-        tables.all(|table| table.is_for(lens)) && self.lists.iter().all(is_known)
+        tables.all(|table| table.is_for(lens))
+            && self.lists.len() <= REACHES.len()
+            && self.lists.iter().all(is_known)
     }
 
     /// Whether every window is one of the first so many segments'.

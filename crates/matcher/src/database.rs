@@ -6,9 +6,9 @@ use crate::places::Places;
 use crate::plan::{Plan, Search};
 use crate::program::Program;
 use crate::rates::Rates;
-use crate::runs::Run;
+use crate::runs::{RUN_LENGTH_MAX, RunPart, RunWindow, Runs};
 use crate::scanner::Scanner;
-use crate::segment::Link;
+use crate::segment::{Link, Piece};
 use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct Database {
     pub(crate) groups: Vec<Blocks>,
     pub(crate) shorts: Vec<Short>,
     pub(crate) places: Places,
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<Runs>,
     tail_bytes: usize,
     patterns: usize,
 }
@@ -51,6 +51,8 @@ pub(crate) struct Front {
     pub check: Check,
     /// How long the segment is, if it is what the check says and nothing else; else 0.
     pub whole: u8,
+    /// The segment's bytes, if it is nothing else and longer: where they are, and how many. Else 0.
+    pub literal: (u32, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl Database {
             tail_bytes: 0,
             patterns: pattern_count,
         };
-        let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
+        let mut windows: BTreeMap<Shape, Vec<(u32, Window, Check)>> = BTreeMap::new();
         for (number, pattern) in patterns.iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let (rank, anchor) = match at {
@@ -91,26 +93,19 @@ impl Database {
                 } else {
                     match plan.window(piece, pattern, anchor, rank) {
                         None => continue,
-                        Some(Search::Run(window)) => {
-                            database.runs.extend(Run::of(id, &window));
+                        Some(Search::Run(byte, window)) => {
+                            database.add_run(id, byte, &window, piece.atoms);
                             window
                         }
                         Some(Search::Blocks(shape, window)) => {
-                            windows.entry(shape).or_default().push((id, window.clone()));
+                            let check = Check::new(&piece.head, &window);
+                            windows.entry(shape).or_default().push((id, window.clone(), check));
                             window
                         }
                     }
                 };
-                let is_whole = database.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
-                database.fronts.push(Front {
-                    prefix_min: window.prefix_min,
-                    prefix_width: window.prefix_width,
-                    check: match pattern.call {
-                        Call::Always => Check::new(&piece.head, &window),
-                        Call::Asked => Check::alone(&piece.head),
-                    },
-                    whole: if is_whole { piece.length_max as u8 } else { 0 },
-                });
+                let front = database.front(piece, pattern.call, &window);
+                database.fronts.push(front);
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());
                 database.tail_bytes = database.tail_bytes.max(piece.atom_bytes_max.max(lookback) as usize);
@@ -132,26 +127,68 @@ impl Database {
         database
     }
 
+    /// What is looked at first of a segment with this window.
+    fn front(&self, piece: &Piece, call: Call, window: &Window) -> Front {
+        let is_whole = self.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
+        let literal = self.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
+        Front {
+            prefix_min: window.prefix_min,
+            prefix_width: window.prefix_width,
+            check: match call {
+                Call::Always => Check::new(&piece.head, window),
+                Call::Asked => Check::alone(&piece.head),
+            },
+            whole: if is_whole { piece.length_max as u8 } else { 0 },
+            literal: literal.unwrap_or((0, 0)),
+        }
+    }
+
+    /// A window that is one byte again and again.
+    fn add_run(&mut self, segment: u32, byte: u8, window: &Window, atoms: (u32, u32)) {
+        let literal = self.program.literal(atoms).map(|literal| self.program.bytes(literal));
+        let is_run =
+            |literal: &&[u8]| literal.len() <= RUN_LENGTH_MAX && literal.iter().all(|other| *other == byte);
+        let (length, part) = match literal.filter(is_run) {
+            Some(literal) => (literal.len(), RunPart::Whole),
+            None => (window.cells.len(), RunPart::Window),
+        };
+        self.tail_bytes = self.tail_bytes.max(length + 1);
+        let known = self.runs.iter().position(|runs| runs.byte() == byte).unwrap_or_else(|| {
+            self.runs.push(Runs::new(byte));
+            self.runs.len() - 1
+        });
+        self.runs[known].add(RunWindow { segment, length: length as u32, part });
+    }
+
     /// Windows that are searched in one pass.
-    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window)]) {
+    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window, Check)]) {
         if shape.when.is_led() {
-            for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
+            for before in windows.iter().filter_map(|(id, _, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
         }
         if !Short::fits(shape) {
             return self.groups.push(Blocks::new(shape, windows));
         }
-        let check = |segment: u32| self.fronts[segment as usize].check;
-        let checked = windows.iter().map(|(segment, window)| (*segment, window.clone(), check(*segment)));
         let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, &checked.collect::<Vec<_>>(), &rates));
+        self.shorts.push(Short::new(shape, windows, &rates));
     }
 
-    /// Something of what a segment begins with: whoever asks has it near then.
+    /// Something of what a segment is compared with: whoever asks has it near then.
     #[inline]
     pub(crate) fn touch(&self, segment: u32) -> u8 {
-        self.segments.get(segment as usize).map_or(0, |segment| self.program.touch(segment.atoms.0))
+        let front = &self.fronts[segment as usize];
+        match (front.literal.1, front.whole) {
+            (0, 0) => {
+                let segment = self.segments.get(segment as usize);
+                segment.map_or(0, |segment| self.program.touch(segment.atoms.0))
+            }
+            (0, whole) => whole,
+            _ => {
+                let bytes = self.program.bytes(front.literal);
+                bytes.first().unwrap_or(&0) ^ bytes.last().unwrap_or(&0)
+            }
+        }
     }
 
     /// The state of a stream that begins.
@@ -179,7 +216,7 @@ impl Database {
 
     /// The names of the strategies that were chosen, and how many windows each searches for.
     pub fn strategies(&self) -> Vec<String> {
-        let runs = (!self.runs.is_empty()).then(|| format!("runs × {}", self.runs.len()));
+        let runs = self.runs.iter().map(|runs| format!("runs of {:02x} × {}", runs.byte(), runs.count()));
         let places = self.places.name();
         let groups = self.shorts.iter().map(Short::name).chain(self.groups.iter().map(Blocks::name));
         places.into_iter().chain(runs).chain(groups).collect()
@@ -191,6 +228,7 @@ impl Database {
             + self.segments.capacity() * size_of::<Segment>()
             + self.fronts.capacity() * size_of::<Front>()
             + self.places.heap_bytes()
+            + self.runs.iter().map(Runs::heap_bytes).sum::<usize>()
             + self.shorts.iter().map(Short::heap_bytes).sum::<usize>()
             + self.groups.iter().map(Blocks::heap_bytes).sum::<usize>()
     }
@@ -200,7 +238,7 @@ impl Database {
 const TAIL_BYTES_MAX: usize = 4096;
 
 lockgate_stored::stored!(enum Rank { 0 => First, 1 => Follower });
-lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole });
+lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole, literal });
 lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor, leads });
 lockgate_stored::stored!(
     struct Database { program, segments, fronts, groups, shorts, places, runs, tail_bytes, patterns },

@@ -1,8 +1,10 @@
 //! Which bytes of a segment are searched for: those rarest in content. Rule: a guess costs speed only, never a match.
 
 use crate::blocks::{Folding, Shape};
+use crate::candidates::KEY_BYTES_MAX;
 use crate::rates::Rates;
 use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX, cased};
+use crate::view::View;
 use crate::wildcard::Cell;
 
 /// Bytes in a row of a segment, from which blocks are taken.
@@ -16,6 +18,14 @@ pub(crate) struct Window {
     pub cells: Vec<Cell>,
 }
 
+impl Window {
+    /// The byte that all of them are, if there are several.
+    pub fn only_byte(&self) -> Option<u8> {
+        let first = self.cells.first().filter(|cell| cell.mask == 0xff)?;
+        (self.cells.len() > 1 && self.cells.iter().all(|cell| cell == first)).then_some(first.value)
+    }
+}
+
 /// What a look that hits costs, in looks that don't.
 const HIT_COST: f32 = 2.0;
 /// What a candidate costs.
@@ -24,7 +34,8 @@ const CANDIDATE_COST: f32 = 8.0;
 const GOOD_ENOUGH: f32 = 1.0 / (1 << 23) as f32;
 /// One that costs so much is so common that any byte in the place of one of its own is tried.
 const BAD: f32 = 1.0 / (1 << 7) as f32;
-/// So many windows may share a block before others are liked better, whatever the content: content can be made of it.
+/// So many windows may be known by the same bytes before others are liked better, whatever the content: content can be made
+/// of them.
 const CROWD_MAX: u8 = 4;
 /// How much each more costs.
 const CROWD_COST: f32 = 1.0 / (1 << 24) as f32;
@@ -33,9 +44,9 @@ const CROWD_COST: f32 = 1.0 / (1 << 24) as f32;
 pub(crate) struct Choice {
     plain: Rates,
     folded: Rates,
-    /// How many of the windows chosen so far have a block, by its hash.
+    /// How many of the windows chosen so far are known by some bytes, by their hash.
     crowds: Vec<u8>,
-    /// The cost of each look, of the fragment at hand.
+    /// How often each look hits, of the fragment at hand.
     looks: Vec<f32>,
 }
 
@@ -72,17 +83,19 @@ impl Choice {
 
     /// The cheapest window of this shape and reach, the earliest of equals, if one fits.
     pub fn best(&mut self, fragments: &[Fragment], case: Case, shape: Shape, reach: usize) -> Option<Chosen> {
-        let stride = shape.stride as usize;
+        let (stride, block) = (shape.stride as usize, shape.block as usize);
         let length = shape.window_length() + reach;
         let mut best: Option<(f32, &Fragment, usize)> = None;
         for fragment in fragments {
             let bytes = &fragment.bytes[..usable(fragment)];
             self.looks.clear();
-            for (at, known) in bytes.windows(reach + shape.block as usize).enumerate() {
-                let cost = self.look_cost(known, case, shape, fragment.prefix_width);
-                self.looks.push(cost);
-                let Some(first) = (at + 1).checked_sub(stride) else { continue };
-                let cost = self.looks[first..].iter().sum::<f32>() / stride as f32;
+            for (at, looked_at) in bytes.windows(block).enumerate().skip(reach) {
+                self.looks.push(self.rates(case, shape).of(looked_at));
+                let Some(turns) = (self.looks.len()).checked_sub(stride) else { continue };
+                let first = at + 1 - stride - reach;
+                let hits = self.looks[turns..].iter().sum::<f32>() / stride as f32;
+                let known = &bytes[first..first + shape.key_length(reach)];
+                let cost = self.cost(known, hits, (case, shape), fragment.prefix_width);
                 if best.is_none_or(|(least, _, _)| cost < least) {
                     best = Some((cost, fragment, first));
                     if cost <= GOOD_ENOUGH {
@@ -107,21 +120,18 @@ impl Choice {
         })
     }
 
-    /// What it costs that a look finds these bytes: those of the block, and before them those that a candidate is known by.
-    fn look_cost(&self, known: &[u8], case: Case, shape: Shape, prefix_width: u32) -> f32 {
-        let rates = if case == Case::Insensitive || shape.folding == Folding::Ascii {
-            &self.folded
-        } else {
-            &self.plain
-        };
-        let block = &known[known.len() - shape.block as usize..];
-        let crowd = self.crowds[slot(block)];
-        let hit = rates.of(block);
-        // Mostly the block alone is rare enough, and the rest need not be reckoned.
-        let is_rare = hit * (HIT_COST + CANDIDATE_COST) <= GOOD_ENOUGH;
-        let candidate = if is_rare || known.len() == block.len() { hit } else { rates.of(known) };
-        hit * HIT_COST
-            + candidate * CANDIDATE_COST * (1 + prefix_width) as f32
+    fn rates(&self, case: Case, shape: Shape) -> &Rates {
+        if case == Case::Insensitive || shape.folding == Folding::Ascii { &self.folded } else { &self.plain }
+    }
+
+    /// What a window costs whose blocks hit so often, and that is known by these bytes.
+    fn cost(&self, known: &[u8], hits: f32, (case, shape): (Case, Shape), prefix_width: u32) -> f32 {
+        let crowd = self.crowds[slot(known)];
+        // Mostly the blocks alone are rare enough, and the rest need not be reckoned.
+        let is_rare = hits * (HIT_COST + CANDIDATE_COST) <= GOOD_ENOUGH;
+        let candidates = if is_rare { hits } else { self.rates(case, shape).of(known).min(hits) };
+        hits * HIT_COST
+            + candidates * CANDIDATE_COST * (1 + prefix_width) as f32
             + f32::from(crowd.saturating_sub(CROWD_MAX)) * CROWD_COST
     }
 
@@ -143,22 +153,20 @@ impl Choice {
         Some(Chosen { cost: rate * (HIT_COST + CANDIDATE_COST), shape, window })
     }
 
-    /// A window is taken: its blocks are more crowded now.
+    /// A window is taken: what it is known by is more crowded now.
     pub fn take(&mut self, chosen: &Chosen) {
         let cells = &chosen.window.cells;
         let reach = cells.len() - chosen.shape.window_length();
-        for block in cells[reach..].windows(chosen.shape.block as usize) {
-            let mut bytes = [0; 4];
-            bytes.iter_mut().zip(block).for_each(|(byte, cell)| *byte = cell.lower());
-            let crowd = &mut self.crowds[slot(&bytes[..block.len()])];
-            *crowd = crowd.saturating_add(1);
-        }
+        let mut known = [0; KEY_BYTES_MAX];
+        known.iter_mut().zip(cells).for_each(|(byte, cell)| *byte = cell.lower());
+        let crowd = &mut self.crowds[slot(&known[..chosen.shape.key_length(reach)])];
+        *crowd = crowd.saturating_add(1);
     }
 }
 
-fn slot(block: &[u8]) -> usize {
-    let word = block.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
-    (word.wrapping_mul(0x9e37_79b1) >> (32 - CROWD_BITS)) as usize
+fn slot(known: &[u8]) -> usize {
+    let word = known.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CROWD_BITS)) as usize
 }
 
 /// The longest run of bytes that can be searched for.
@@ -182,8 +190,8 @@ pub(crate) struct Landmark {
 pub(crate) struct Check {
     value: u64,
     mask: u64,
-    /// Their distance from the segment's start.
-    pub at: u32,
+    /// Their distance from the place that the check is kept for: mostly the segment's start.
+    pub at: i32,
 }
 
 impl Check {
@@ -207,7 +215,7 @@ impl Check {
         // The earliest of equals.
         let best = sums.fold((0, 0), |best, (at, sum)| if sum > best.1 { (at, sum) } else { best });
         let eight = head.get(best.0..best.0 + 8).unwrap_or_default();
-        Check { at: best.0 as u32, ..Check::of(eight) }
+        Check { at: best.0 as i32, ..Check::of(eight) }
     }
 
     /// The check of a segment that is searched for by itself.
@@ -234,6 +242,27 @@ impl Check {
             cells.iter().take(8).rev().fold(0, |word, cell| word << 8 | u64::from(byte(cell)))
         };
         Check { value: word(|cell| cell.value), mask: word(|cell| cell.mask), at: 0 }
+    }
+
+    /// The check of a segment, as it is seen from the first byte of its window. Where the segment begins at no fixed distance,
+    /// nothing is known but the window itself.
+    pub fn in_window(self, window: &Window) -> Self {
+        match window.prefix_width {
+            0 => Check { at: self.at - window.prefix_min as i32, ..self },
+            _ => Check::of(&window.cells),
+        }
+    }
+
+    /// The eight bytes, little end first, that decide about a place, if the chunk has them.
+    #[inline]
+    pub fn eight(&self, place: u64, view: &View<'_>) -> Option<u64> {
+        view.eight_in_chunk(place.checked_add_signed(i64::from(self.at))?)
+    }
+
+    /// Whether its bytes are there, or not at hand.
+    #[inline]
+    pub fn may_stand(&self, place: u64, view: &View<'_>) -> bool {
+        self.eight(place, view).is_none_or(|eight| self.passes(eight))
     }
 
     /// Whether these eight bytes, little end first, may be a match's.

@@ -41,6 +41,7 @@ mod view;
 mod wildcard;
 
 pub use database::Database;
+pub use look::Marks;
 pub use scanner::{Interest, Match, Scanner, Sought};
 pub use segment::Case;
 pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet, Rarity};

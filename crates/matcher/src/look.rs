@@ -3,10 +3,14 @@
 //! Hits are written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 mod bloom;
+mod marks;
 mod pairs;
+mod sieve;
 
 pub use bloom::Bloom;
+pub use marks::Marks;
 pub use pairs::Pairs;
+pub use sieve::{Passed, Probe, ROUND, Sieve, key};
 
 /// How many looks are taken before the hits are gone through.
 pub const LOOKS_MAX: usize = 512;
@@ -74,18 +78,6 @@ impl Hits {
     pub fn first(&self, count: usize) -> &[u32] {
         &self.places[..count]
     }
-
-    /// Keeps those of the first `count` that pass, without a branch; returns how many.
-    #[inline]
-    pub fn keep(&mut self, count: usize, passes: impl Fn(u32) -> bool) -> usize {
-        let mut kept = 0;
-        for at in 0..count {
-            let place = self.places[at];
-            self.places[kept] = place;
-            kept += usize::from(passes(place));
-        }
-        kept
-    }
 }
 
 /// Which instructions the loop is made of.
@@ -101,6 +93,8 @@ impl Speed {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("avx512vl")
             && std::arch::is_x86_feature_detected!("avx512vbmi")
             && std::arch::is_x86_feature_detected!("bmi1")
         {

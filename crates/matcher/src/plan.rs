@@ -1,13 +1,12 @@
 //! Which strategy each segment is searched by, chosen for all of them together. Rule: costs are weighed here only.
 
-use crate::blocks::{Folding, REACHES, Shape, When};
+use crate::blocks::{Folding, Shape, When};
 use crate::database::Rank;
 use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
-use crate::runs::Run;
 use crate::segment::{Case, LOOKBACK_MAX, Piece};
 use crate::set::{Anchor, Call, Pattern};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The length of a block, where a segment has so many fixed bytes.
 const BLOCK: usize = 4;
@@ -25,13 +24,13 @@ const REACH_OF_WAYS_MAX: usize = 2;
 /// So many ways are no burden, however few other windows there are.
 const WAYS_FREE: u32 = 4096;
 
-/// Each run is a pass of its own: more of them go to the tables.
+/// The runs of each byte are a pass of their own: those of more bytes go to the tables.
 const RUNS_MAX: usize = 8;
 
 /// The shapes of all groups.
 pub(crate) struct Plan {
     choice: Choice,
-    runs: usize,
+    runs: BTreeSet<u8>,
     /// By where their search ends, and who searches.
     groups: BTreeMap<(u64, Call), Group>,
 }
@@ -39,8 +38,8 @@ pub(crate) struct Plan {
 /// How a segment is searched, and for what.
 pub(crate) enum Search {
     Blocks(Shape, Window),
-    /// By itself, for one byte again and again.
-    Run(Window),
+    /// By itself, for this byte again and again.
+    Run(u8, Window),
 }
 
 /// How many segments have so many fixed bytes in a row; the last place is for those with more, too.
@@ -79,7 +78,7 @@ impl Plan {
             }
         }
         groups.values_mut().for_each(Group::choose);
-        Plan { choice: Choice::new(), runs: 0, groups }
+        Plan { choice: Choice::new(), runs: BTreeSet::new(), groups }
     }
 
     /// How a segment is searched, and for what.
@@ -92,10 +91,10 @@ impl Plan {
             let shape = shape((block, stride, folding), until, (rank, call));
             let reach_max = match (case, folding) {
                 (Case::Insensitive, Folding::None) => REACH_OF_WAYS_MAX,
-                _ => REACHES[0],
+                _ => usize::MAX,
             };
-            let fits = |reach: &usize| *reach <= reach_max && shape.window_length() + reach <= longest;
-            for reach in REACHES.into_iter().filter(fits) {
+            let fits = |reach: &&usize| **reach <= reach_max && shape.window_length() + **reach <= longest;
+            for &reach in shape.reaches().iter().filter(fits) {
                 let chosen = self.choice.best(&piece.fragments, case, shape, reach);
                 best = match (best, chosen) {
                     (Some(best), Some(chosen)) if best.cost <= chosen.cost => Some(best),
@@ -117,10 +116,14 @@ impl Plan {
             best = other.filter(|other| best.as_ref().is_some_and(|best| other.cost < best.cost)).or(best);
         }
         let best = best?;
-        let may_be_run = best.is_bad() && until == u64::MAX && call == Call::Always && self.runs < RUNS_MAX;
-        if may_be_run && best.window.cells.len() > 1 && Run::of(0, &best.window).is_some() {
-            self.runs += 1;
-            return Some(Search::Run(best.window));
+        if best.is_bad()
+            && until == u64::MAX
+            && call == Call::Always
+            && let Some(byte) = best.window.only_byte()
+            && (self.runs.contains(&byte) || self.runs.len() < RUNS_MAX)
+        {
+            self.runs.insert(byte);
+            return Some(Search::Run(byte, best.window));
         }
         self.choice.take(&best);
         Some(Search::Blocks(best.shape, best.window))

@@ -97,6 +97,27 @@ impl Program {
         }
     }
 
+    /// Where the bytes of these atoms are, and how many, if they are nothing else.
+    pub fn literal(&self, (first, end): (u32, u32)) -> Option<(u32, u32)> {
+        let atoms = self.atoms.get(first as usize..end as usize)?;
+        let (mut from, mut to) = (None, 0);
+        for atom in atoms {
+            let Atom::Run(Run { at, length, kind: RunKind::Exact }) = atom else { return None };
+            if from.is_some() && *at != to {
+                return None;
+            }
+            from = from.or(Some(*at));
+            to = at + u32::from(*length);
+        }
+        from.map(|from| (from, to - from))
+    }
+
+    /// So many bytes from there.
+    #[inline]
+    pub fn bytes(&self, (at, length): (u32, u32)) -> &[u8] {
+        self.bytes.get(at as usize..).and_then(|bytes| bytes.get(..length as usize)).unwrap_or_default()
+    }
+
     /// Whether these atoms are some bytes in a row and nothing else.
     pub fn is_one_run(&self, (first, end): (u32, u32)) -> bool {
         matches!(self.atoms.get(first as usize..end as usize), Some([Atom::Run(_)]))

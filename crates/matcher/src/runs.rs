@@ -1,79 +1,135 @@
-//! Search for windows of one byte again and again. Rule: finds every occurrence of them; it never verifies.
+//! Search for one byte again and again. Rule: finds every occurrence of such windows; it never verifies.
 //!
-//! Zeros stand everywhere in programs, so a table would hit at every tenth byte for one such window. By themselves they
-//! cost a pass, and no pass any more once their matches change nothing.
+//! Zeros stand everywhere in programs, so a table would hit at every tenth byte for one such window. All runs of a byte are
+//! found in one pass, 64 places at a time, and in none any more once their matches change nothing. A segment that is nothing
+//! but such a run matches where the run does.
 
-use crate::blocks::Candidate;
-use crate::fragment::Window;
 use crate::look::{PLACES, places_of};
 use crate::view::View;
 
-/// One such window.
+/// The longest run that is looked for: so many bytes before a chunk are kept.
+pub(crate) const RUN_LENGTH_MAX: usize = 255;
+/// How many windows of a byte can be left out.
+const KNOWN_MAX: usize = 64;
+
+/// The runs of one byte that are looked for.
 #[derive(Debug)]
-pub(crate) struct Run {
-    pub segment: u32,
+pub(crate) struct Runs {
     byte: u8,
-    length: usize,
+    /// By the segment.
+    windows: Vec<RunWindow>,
 }
 
-impl Run {
-    /// `None` for a window of several bytes, or of too many.
-    pub fn of(segment: u32, window: &Window) -> Option<Self> {
-        let first = window.cells.first().filter(|cell| cell.mask == 0xff)?;
-        let is_run = window.cells.iter().all(|cell| cell == first);
-        (is_run && window.cells.len() < PLACES).then_some(Self {
-            segment,
-            byte: first.value,
-            length: window.cells.len(),
-        })
+/// A run of some length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RunWindow {
+    pub segment: u32,
+    pub length: u32,
+    pub part: RunPart,
+}
+
+/// How much of a segment a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunPart {
+    /// All of it.
+    Whole,
+    /// Its window.
+    Window,
+}
+
+impl Runs {
+    /// No window yet.
+    pub fn new(byte: u8) -> Self {
+        Runs { byte, windows: Vec::new() }
     }
 
-    /// Each place of the window whose last byte has come with the chunk, in order.
-    pub fn search(&self, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
+    pub fn byte(&self) -> u8 {
+        self.byte
+    }
+
+    /// Adds a window; segments come in order.
+    pub fn add(&mut self, window: RunWindow) {
+        self.windows.push(window);
+    }
+
+    /// How many windows there are.
+    pub fn count(&self) -> usize {
+        self.windows.len()
+    }
+
+    pub fn heap_bytes(&self) -> usize {
+        self.windows.capacity() * size_of::<RunWindow>()
+    }
+
+    /// Which windows are looked for: a bit for each, but for those beyond, which always are.
+    pub fn wanted(&self, is_wanted: impl Fn(u32) -> bool) -> u64 {
+        let windows = self.windows.iter().take(KNOWN_MAX).enumerate();
+        windows.filter(|(_, window)| is_wanted(window.segment)).fold(0, |wanted, (at, _)| wanted | 1 << at)
+    }
+
+    /// Each place behind a wanted window whose last byte has come with the chunk, in order.
+    pub fn search(&self, view: &View<'_>, wanted: u64, found: &mut dyn FnMut(RunWindow, u64)) {
+        let is_wanted = |at: &usize| *at >= KNOWN_MAX || wanted >> at & 1 == 1;
+        let of_wanted = self.windows.iter().enumerate().filter(|(at, _)| is_wanted(at));
+        let Some(shortest) = of_wanted.map(|(_, window)| window.length as usize).min() else { return };
         let start = view.chunk_start();
         let is_in_run = |back: &usize| {
             start.checked_sub(*back as u64).and_then(|at| view.byte(at)).is_some_and(|byte| byte == self.byte)
         };
-        let length_before = (1..self.length).take_while(is_in_run).count();
+        // How long the run is that ends where the block begins.
+        let mut length = (1..RUN_LENGTH_MAX).take_while(is_in_run).count();
         // The latest byte is the highest bit.
-        let mut before = !(u64::MAX >> length_before);
+        let mut before = !u64::MAX.checked_shr(length as u32).unwrap_or(0);
         let (blocks, rest) = view.chunk().as_chunks::<PLACES>();
         let mut last = [!self.byte; PLACES];
         last[..rest.len()].copy_from_slice(rest);
         for (block, base) in blocks.iter().chain([&last]).zip((start + 1..).step_by(PLACES)) {
             let here = places_of(self.byte, block);
-            let mut ends = self.ends(before, here);
+            let mut ends = ends(before, here, shortest);
             while ends != 0 {
-                let end = base + u64::from(ends.trailing_zeros());
-                found(Candidate { segment: self.segment, window: end - self.length as u64 });
+                let end = ends.trailing_zeros();
+                let others = !here & ((1 << end) - 1);
+                let here_length = match others.checked_ilog2() {
+                    Some(other) => (end - other) as usize,
+                    None => length + end as usize + 1,
+                };
+                for (at, window) in self.windows.iter().enumerate() {
+                    if window.length as usize <= here_length && is_wanted(&at) {
+                        found(*window, base + u64::from(end));
+                    }
+                }
                 ends &= ends - 1;
             }
+            length = if here == u64::MAX { length + PLACES } else { here.leading_ones() as usize };
             before = here;
         }
     }
-
-    /// Where so many of the byte end, of the places that have it, and those before.
-    fn ends(&self, before: u64, here: u64) -> u64 {
-        let mut ends = u128::from(here) << PLACES | u128::from(before);
-        let mut length = 1;
-        while length < self.length {
-            let more = length.min(self.length - length);
-            ends &= ends << more;
-            length += more;
-        }
-        (ends >> PLACES) as u64
-    }
 }
 
-lockgate_stored::stored!(struct Run { segment, byte, length }, sound);
+/// Where so many of the byte end (or 64 of it, if it is more), of the places that have it, and those before.
+fn ends(before: u64, here: u64, length: usize) -> u64 {
+    let mut ends = u128::from(here) << PLACES | u128::from(before);
+    let (mut known, length) = (1, length.min(PLACES));
+    while known < length && ends >> PLACES != 0 {
+        let more = known.min(length - known);
+        ends &= ends << more;
+        known += more;
+    }
+    (ends >> PLACES) as u64
+}
 
-impl Run {
+lockgate_stored::stored!(enum RunPart { 0 => Whole, 1 => Window });
+lockgate_stored::stored!(struct RunWindow { segment, length, part });
+lockgate_stored::stored!(struct Runs { byte, windows }, sound);
+
+impl Runs {
     fn is_sound(&self) -> bool {
-        (1..PLACES).contains(&self.length)
+        let is_short = |window: &RunWindow| (1..=RUN_LENGTH_MAX).contains(&(window.length as usize));
+        self.windows.iter().all(is_short)
     }
 
-    /// Whether its segment is one of the first so many.
+    /// Whether each segment is one of the first so many.
     pub fn is_below(&self, segments: usize) -> bool {
-        (self.segment as usize) < segments
+        self.windows.iter().all(|window| (window.segment as usize) < segments)
     }
 }

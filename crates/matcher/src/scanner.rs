@@ -5,6 +5,7 @@ use crate::database::{Database, Rank};
 use crate::links::Links;
 use crate::one;
 use crate::program::{Outcome, Span};
+use crate::runs::{RunPart, RunWindow};
 use crate::segment::Link;
 use crate::set::PatternId;
 use crate::view::{More, View};
@@ -76,31 +77,48 @@ struct Found {
     led: Option<Box<Led>>,
 }
 
-/// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once.
+/// Segments whose matches change nothing any more: what stands everywhere in a stream is verified there once, or a few times.
 #[derive(Default, Debug)]
 struct Muted {
-    /// In order.
-    segments: Vec<u32>,
-    /// A bit for each of them, by its number: mostly that of another is not set.
-    bits: u64,
+    /// Each segment has one place, by its hash, and gives way to one that comes later.
+    places: Box<[u32]>,
+    count: usize,
 }
 
-/// How many segments are muted at most. Those beyond are verified again.
-const MUTED_MAX: usize = 256;
+/// How many segments are muted at first, and at most. Those beyond are verified again.
+const MUTED_MIN: usize = 64;
+const MUTED_MAX: usize = 4096;
 
 impl Muted {
     fn add(&mut self, segment: u32) {
-        if let Err(at) = self.segments.binary_search(&segment)
-            && self.segments.len() < MUTED_MAX
-        {
-            self.segments.insert(at, segment);
-            self.bits |= 1 << (segment % 64);
+        if self.has(segment) {
+            return;
         }
+        if self.count >= self.places.len() / 4 && self.places.len() < MUTED_MAX {
+            let size = (self.places.len() * 4).clamp(MUTED_MIN, MUTED_MAX);
+            let fewer = std::mem::replace(&mut self.places, vec![u32::MAX; size].into_boxed_slice());
+            fewer.iter().filter(|segment| **segment != u32::MAX).for_each(|segment| self.put(*segment));
+        }
+        self.put(segment);
+        self.count += 1;
+    }
+
+    fn put(&mut self, segment: u32) {
+        let place = self.place(segment);
+        if let Some(place) = self.places.get_mut(place) {
+            *place = segment;
+        }
+    }
+
+    /// The number of places is a power of two.
+    #[inline]
+    fn place(&self, segment: u32) -> usize {
+        segment.wrapping_mul(0x9e37_79b1).rotate_left(13) as usize & self.places.len().wrapping_sub(1)
     }
 
     #[inline]
     fn has(&self, segment: u32) -> bool {
-        self.bits >> (segment % 64) & 1 == 1 && self.segments.binary_search(&segment).is_ok()
+        self.places.get(self.place(segment)) == Some(&segment)
     }
 }
 
@@ -135,8 +153,7 @@ impl Led {
 fn may_stand(database: &Database, candidate: &Candidate, view: &View<'_>) -> bool {
     let front = &database.fronts[candidate.segment as usize];
     let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return false };
-    let eight = view.eight_in_chunk(latest + u64::from(front.check.at));
-    front.prefix_width > 0 || eight.is_none_or(|eight| front.check.passes(eight))
+    front.prefix_width > 0 || front.check.may_stand(latest, view)
 }
 
 #[inline]
@@ -229,10 +246,9 @@ impl Scanner {
         if view.more() == More::Ended {
             database.places.at_end(end, &mut |segment, start| found.at_place(database, segment, start, view));
         }
-        for run in &database.runs {
-            if !is_muted(&found.muted, run.segment) {
-                run.search(view, &mut |candidate| found.candidate(database, candidate, view));
-            }
+        for runs in &database.runs {
+            let wanted = runs.wanted(|segment| !is_muted(&found.muted, segment));
+            runs.search(view, wanted, &mut |window, end| found.run(database, window, end, view));
         }
         found.search_led(database, (When::Always, When::Led), view);
     }
@@ -282,7 +298,8 @@ impl Found {
         let mut waiting = [Candidate { segment: 0, window: 0 }; TOGETHER];
         let mut count = 0;
         let mut found = |candidate: Candidate| {
-            if !when.is_led() || self.led.as_ref().is_some_and(|led| led.has(candidate.segment)) {
+            let is_led = !when.is_led() || self.led.as_ref().is_some_and(|led| led.has(candidate.segment));
+            if is_led && !is_muted(&self.muted, candidate.segment) {
                 waiting[count] = candidate;
                 count += 1;
                 if count == TOGETHER {
@@ -328,17 +345,19 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
-        if is_muted(&self.muted, candidate.segment) {
-            return;
-        }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
-        let eight = |start: u64| view.eight_in_chunk(start + u64::from(front.check.at));
         if front.prefix_width == 0 {
-            match eight(latest) {
+            match front.check.eight(latest, view) {
                 Some(eight) if !front.check.passes(eight) => {}
                 Some(_) if front.whole > 0 => {
                     self.matched(database, candidate.segment, latest, u64::from(front.whole));
+                }
+                _ if front.literal.1 > 0 && view.end() >= latest + u64::from(front.literal.1) => {
+                    let bytes = database.program.bytes(front.literal);
+                    if view.is_at(latest, bytes) {
+                        self.matched(database, candidate.segment, latest, bytes.len() as u64);
+                    }
                 }
                 _ => {
                     self.verify(database, candidate.segment, latest, view);
@@ -347,7 +366,7 @@ impl Found {
             return;
         }
         for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
-            if eight(start).is_none_or(|eight| front.check.passes(eight))
+            if front.check.may_stand(start, view)
                 && !self.taken.contains(&(candidate.segment, start))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
@@ -356,10 +375,18 @@ impl Found {
         }
     }
 
+    /// A run ends there.
+    fn run(&mut self, database: &Database, run: RunWindow, end: u64, view: &View<'_>) {
+        let window = end - u64::from(run.length);
+        match run.part {
+            RunPart::Whole => self.matched(database, run.segment, window, u64::from(run.length)),
+            RunPart::Window => self.candidate(database, Candidate { segment: run.segment, window }, view),
+        }
+    }
+
     /// Verifies a segment at a place where it may start.
     fn at_place(&mut self, database: &Database, segment: u32, start: u64, view: &View<'_>) {
-        let check = &database.fronts[segment as usize].check;
-        if view.eight_in_chunk(start + u64::from(check.at)).is_none_or(|eight| check.passes(eight)) {
+        if database.fronts[segment as usize].check.may_stand(start, view) {
             self.verify(database, segment, start, view);
         }
     }
@@ -389,7 +416,8 @@ impl Found {
 
     /// Reports what has matched, in order; segments lead on to those behind them.
     fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
-        self.events.sort_unstable();
+        // Mostly each search tells in order.
+        self.events.sort();
         for event in self.events.drain(..) {
             if is_muted(&self.muted, event.segment) {
                 continue;

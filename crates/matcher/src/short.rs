@@ -25,9 +25,8 @@ pub(crate) struct Short {
 /// A window that has a pair.
 #[derive(Debug)]
 struct Entry {
-    /// Eight bytes that it needs; their distance is from the place behind the pair.
+    /// Eight bytes that it needs; their distance is from the window's first byte.
     check: Check,
-    distance: i32,
     /// How far the window begins before that place.
     reach: u32,
     segment: u32,
@@ -56,12 +55,7 @@ impl Short {
             entries.extend(same.iter().map(|(_, number)| {
                 let (segment, window, check) = &windows[*number];
                 let reach = window.cells.len() as u32;
-                let (check, distance) = match window.prefix_width {
-                    0 => (*check, check.at as i32 - (window.prefix_min + reach) as i32),
-                    // Where the segment begins at no fixed distance, nothing is known but the window itself.
-                    _ => (Check::of(&window.cells), -(reach as i32)),
-                };
-                Entry { check, distance, reach, segment: *segment }
+                Entry { check: check.in_window(window), reach, segment: *segment }
             }));
             starts.push(entries.len() as u32);
         }
@@ -113,21 +107,17 @@ impl Short {
         let number = self.pairs.number(pair);
         let Some([from, to]) = self.starts.get(number..number + 2) else { return };
         for entry in &self.entries[*from as usize..*to as usize] {
-            let eight =
-                place.checked_add_signed(entry.distance as isize).and_then(|at| view.chunk().get(at..));
-            let eight = eight.and_then(|eight| eight.first_chunk());
-            if eight.is_some_and(|eight| !entry.check.passes(u64::from_le_bytes(*eight))) {
-                continue;
-            }
             // Before the stream's first byte there is no window.
-            if let Some(window) = (view.chunk_start() + place as u64).checked_sub(u64::from(entry.reach)) {
+            if let Some(window) = (view.chunk_start() + place as u64).checked_sub(u64::from(entry.reach))
+                && entry.check.may_stand(window, view)
+            {
                 found(Candidate { segment: entry.segment, window });
             }
         }
     }
 }
 
-lockgate_stored::stored!(struct Entry { check, distance, reach, segment });
+lockgate_stored::stored!(struct Entry { check, reach, segment });
 lockgate_stored::stored!(struct Short { shape, pairs, starts, entries, count }, sound);
 
 impl Short {

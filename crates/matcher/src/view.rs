@@ -68,11 +68,29 @@ impl<'a> View<'a> {
         Some((first, second))
     }
 
+    /// Whether these bytes stand at an offset, all of them at hand.
+    #[inline]
+    pub fn is_at(&self, at: u64, bytes: &[u8]) -> bool {
+        self.pieces(at, bytes.len()).is_some_and(|(first, second)| {
+            first.len() + second.len() == bytes.len()
+                && *first == bytes[..first.len()]
+                && *second == bytes[first.len()..]
+        })
+    }
+
     /// The eight bytes from an offset, little end first, if the chunk has them.
     #[inline]
     pub fn eight_in_chunk(&self, at: u64) -> Option<u64> {
         let inside = usize::try_from(at.checked_sub(self.chunk_start)?).ok()?;
         self.chunk.get(inside..)?.first_chunk().map(|eight| u64::from_le_bytes(*eight))
+    }
+
+    /// The eight bytes from an offset, little end first; bytes that aren't at hand read as zero.
+    pub fn eight_at(&self, at: u64) -> u64 {
+        (0..8).rev().fold(0, |word, step| {
+            let byte = at.checked_add(step).and_then(|at| self.byte(at)).unwrap_or(0);
+            word << 8 | u64::from(byte)
+        })
     }
 
     /// The eight bytes that end at an offset, little end first; bytes that aren't at hand read as zero.

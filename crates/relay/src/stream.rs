@@ -62,10 +62,26 @@ pub struct Stream {
     pending: Queue,
 }
 
+/// Pieces that leave together.
+#[derive(Default)]
+struct Batch<'a> {
+    pieces: [&'a [u8]; SLICES_MAX - 1],
+    count: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// All of them, to be written.
+    fn take(&mut self) -> &[&'a [u8]] {
+        &self.pieces[..std::mem::take(&mut self.count)]
+    }
+}
+
 /// Slices that go out in one system call; the rest waits for the next.
 const SLICES_MAX: usize = 16;
 /// Pieces of content shorter than this are copied together instead of being sent one by one.
 const GATHERED_BYTES_MAX: usize = 1024;
+/// So much is encrypted before it is sent.
+const ENCRYPTED_BYTES_MAX: usize = 32 << 10;
 /// What is read and thrown away at a close, so that the other side reads our last words before it sees a reset: an upload
 /// that is answered early goes on until its sender has read the answer.
 const LINGER_BYTES_MAX: usize = 64 << 20;
@@ -144,7 +160,13 @@ impl Stream {
     /// Writes several pieces in one system call where the socket takes them.
     pub fn write_parts(&mut self, parts: &[&[u8]]) -> io::Result<()> {
         if self.tls.is_some() {
-            parts.iter().try_for_each(|part| self.queue(part))?;
+            for part in parts {
+                self.queue(part)?;
+                // What leaves at once does not add up.
+                if self.pending.len() >= ENCRYPTED_BYTES_MAX {
+                    self.send_pending()?;
+                }
+            }
             return self.send_pending();
         }
         let mut sent = if parts.len() < SLICES_MAX { self.send_with_pending(parts)? } else { 0 };
@@ -163,27 +185,22 @@ impl Stream {
 
     /// Writes content with the protocol's framing before and after it, in one system call where the socket takes them.
     pub fn write_framed(&mut self, before: &[u8], content: &Released<'_>, after: &[u8]) -> io::Result<()> {
-        let mut parts: [&[u8]; SLICES_MAX - 1] = [&[]; SLICES_MAX - 1];
-        let mut count = 0;
+        let mut batch = Batch::default();
         let framed = [before].into_iter().chain(content.slices()).chain([after]);
         for part in framed.filter(|part| !part.is_empty()) {
-            if count == parts.len() {
-                self.write_parts(&parts)?;
-                count = 0;
-            }
-            parts[count] = part;
-            count += 1;
+            self.add(&mut batch, part)?;
         }
-        self.write_parts(&parts[..count])
+        self.write_parts(batch.take())
     }
 
     /// Writes content in DATA form: dots at the start of lines are doubled (RFC 5321 section 4.5.2). It ends early at
     /// what the stuffing refuses.
     pub fn write_stuffed(&mut self, content: &Released<'_>, stuffing: &mut Stuffing) -> io::Result<()> {
+        let mut batch = Batch::default();
         for slice in content.slices() {
-            stuffing.pieces(slice).try_for_each(|piece| self.write_piece(piece))?;
+            stuffing.pieces(slice).try_for_each(|piece| self.add_or_gather(&mut batch, piece))?;
         }
-        self.send_pending()
+        self.write_parts(batch.take())
     }
 
     /// The same as a multi-line reply of POP3 (RFC 1939 section 3).
@@ -192,10 +209,11 @@ impl Stream {
         content: &Released<'_>,
         stuffing: &mut pop3::Stuffing,
     ) -> io::Result<()> {
+        let mut batch = Batch::default();
         for slice in content.slices() {
-            stuffing.pieces(slice).try_for_each(|piece| self.write_piece(piece))?;
+            stuffing.pieces(slice).try_for_each(|piece| self.add_or_gather(&mut batch, piece))?;
         }
-        self.send_pending()
+        self.write_parts(batch.take())
     }
 
     /// Writes content in the form that a protocol gives it, slice by slice.
@@ -209,9 +227,25 @@ impl Stream {
         self.write(&out)
     }
 
+    /// Another piece of those that leave together; as many as do are written.
+    fn add<'a>(&mut self, batch: &mut Batch<'a>, piece: &'a [u8]) -> io::Result<()> {
+        if batch.count == batch.pieces.len() {
+            self.write_parts(batch.take())?;
+        }
+        batch.pieces[batch.count] = piece;
+        batch.count += 1;
+        Ok(())
+    }
+
     /// Short pieces are copied together: a mail of dots is not to cost a system call for each.
-    fn write_piece(&mut self, piece: &[u8]) -> io::Result<()> {
-        if piece.len() < GATHERED_BYTES_MAX { self.queue(piece) } else { self.write(piece) }
+    fn add_or_gather<'a>(&mut self, batch: &mut Batch<'a>, piece: &'a [u8]) -> io::Result<()> {
+        if piece.len() >= GATHERED_BYTES_MAX {
+            return self.add(batch, piece);
+        }
+        if batch.count > 0 {
+            self.write_parts(batch.take())?;
+        }
+        self.queue(piece)
     }
 
     /// How many bytes wait for the socket to take them.

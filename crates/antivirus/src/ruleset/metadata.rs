@@ -5,8 +5,8 @@
 
 use super::target::{Layer, parse_layer};
 use super::{Fault, Line, is_our_level, offset_in, optional_number};
-use crate::perl::{Flags, Perl};
 use lockgate_model::FileType;
+use lockgate_perl::{Flags, Perl};
 use std::ops::RangeInclusive;
 
 /// One line of a `.cdb` database.

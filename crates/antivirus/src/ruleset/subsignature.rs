@@ -6,7 +6,7 @@ use super::expression::{self, Expression};
 use super::logical::{Body, macro_group};
 use super::offset::{self, Offset};
 use super::{Fault, offset_in};
-use crate::perl::{Flags, Perl};
+use lockgate_perl::{Flags, Perl};
 
 /// One subsignature.
 pub(crate) enum Subsignature<'a> {

@@ -1,8 +1,8 @@
 //! Text of YARA rules → rules. Rule: a rule that cannot be read says where, and the next one is read all the same.
 
 use super::condition::{Comparison, Condition, Number};
-use crate::perl::Flags;
 use crate::ruleset::Fault;
+use lockgate_perl::Flags;
 
 /// How many strings a rule may have: as many as a logical signature has parts.
 const STRINGS_MAX: usize = 64;

@@ -10,9 +10,9 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use super::disguise::{DisguiseDecoder, Guise};
+use super::disguise::{DisguiseDecoder, Guise, Zips};
 use super::iso::{self, Disc};
-use crate::decoder::{Decoder, Entry, Event, More, SCRATCH_BYTES_MIN, Step};
+use crate::decoder::{Decoder, Entry, Event, More, Step};
 use judge::{HEADER_BYTES_MAX, Verdict, judge};
 use lockgate_model::Pool;
 use search::{CARRIED_BYTES, Places};
@@ -67,15 +67,12 @@ impl CarrierDecoder {
     }
 
     /// The other look at bytes that are used.
-    fn look(&mut self, mut input: &[u8]) {
-        let mut spare = [0; SCRATCH_BYTES_MIN];
+    fn look(&mut self, mut input: &[u8], zips: Zips) {
         while !input.is_empty() {
-            let step = self.disguise.step(input, More::Follows, &mut spare);
+            let step = self.disguise.see(input, zips);
             input = input.get(step.consumed..).unwrap_or_default();
-            match step.event {
-                Event::NeedInput | Event::End => return,
-                Event::Working => {}
-                other => self.said.push_back(other),
+            if step.event != Event::Working {
+                self.said.push_back(step.event);
             }
         }
     }
@@ -85,7 +82,7 @@ impl CarrierDecoder {
         let ahead = DISC_KNOWN.saturating_sub(self.position);
         let length = if ahead == 0 { input.len() } else { capped(ahead).min(input.len()) };
         let input = &input[..length];
-        let step = self.search(input);
+        let (step, zips) = self.search(input);
         let used = &input[..step.consumed];
         self.note_disc_head(used);
         self.position += step.consumed as u64;
@@ -94,7 +91,8 @@ impl CarrierDecoder {
             self.carried = Vec::new();
             return step;
         }
-        self.look(used);
+        // The first byte of a record may be the last that is used.
+        self.look(used, zips.or(Zips::of(&used[used.len().saturating_sub(1)..])));
         step
     }
 
@@ -106,19 +104,21 @@ impl CarrierDecoder {
         head.zip(used.get(from..).unwrap_or_default()).for_each(|(kept, byte)| *kept = *byte);
     }
 
-    fn search(&mut self, input: &[u8]) -> Step {
+    /// Looks for where an archive begins, and in passing for records of zips among the bytes that are used.
+    fn search(&mut self, input: &[u8]) -> (Step, Zips) {
         if !self.carried.is_empty()
             && let Some(step) = self.search_carried(input)
         {
-            return step;
+            return (step, Zips::Some);
         }
-        for at in Places::new(input) {
+        let mut places = Places::new(input);
+        while let Some(at) = places.next() {
             match judge(&input[at..]) {
                 Verdict::No => {}
-                Verdict::Archive(length) => return self.open(at, length),
+                Verdict::Archive(length) => return (self.open(at, length), places.zips),
                 Verdict::Perhaps => {
                     self.carried = input[at..].to_vec();
-                    return Step::new(input.len(), Event::Working);
+                    return (Step::new(input.len(), Event::Working), Zips::Some);
                 }
             }
         }
@@ -126,7 +126,7 @@ impl CarrierDecoder {
         self.carried.extend_from_slice(&input[input.len().saturating_sub(CARRIED_BYTES)..]);
         let superfluous = self.carried.len().saturating_sub(CARRIED_BYTES);
         self.carried.drain(..superfluous);
-        Step::new(input.len(), Event::Working)
+        (Step::new(input.len(), Event::Working), places.zips)
     }
 
     /// Looks at the places whose bytes are carried; `None` where nothing begins there.
@@ -181,7 +181,7 @@ impl CarrierDecoder {
             self.carried.drain(..carried);
             return Step::new(0, Event::Output(carried));
         }
-        self.look(&input[..length]);
+        self.look(&input[..length], Zips::Some);
         self.position += length as u64;
         Step::new(length, Event::Input(0..length))
     }

@@ -8,8 +8,7 @@
 use super::zip::seeker::Seeker;
 use crate::decoder::{Decoder, Event, More, Step};
 use crate::field::{Field, before, u16_le, u32_le};
-use crate::held::Held;
-use lockgate_model::{Pool, Reason};
+use lockgate_model::{Held, Pool, Reason};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -39,6 +38,27 @@ pub enum Guise {
     Document,
     /// A program, which may unpack what stands behind it.
     Program,
+}
+
+/// Whether a record that a zip is known by may begin among some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zips {
+    None,
+    Some,
+}
+
+impl Zips {
+    /// Whether one begins with the first of these, as far as they go.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let seen = bytes.len().min(LOCAL.len());
+        let begins = seen > 0 && [LOCAL, END].iter().any(|record| record[..seen] == bytes[..seen]);
+        if begins { Self::Some } else { Self::None }
+    }
+
+    /// Among these bytes or those.
+    pub(super) fn or(self, other: Self) -> Self {
+        if self == Self::None { other } else { self }
+    }
 }
 
 /// A part that may hold more than it seems to.
@@ -86,10 +106,11 @@ impl Zip {
     }
 
     /// Holds what comes from the first entry on.
-    fn see(&mut self, input: &[u8]) {
+    fn see(&mut self, input: &[u8], zips: Zips) {
         match self.state {
             Holding::All => self.hold(input),
             Holding::Lost(_) => {}
+            Holding::Nothing if zips == Zips::None => self.skipped += input.len() as u64,
             Holding::Nothing if self.carried.is_empty() => self.look(input),
             Holding::Nothing => {
                 let joined = [&std::mem::take(&mut self.carried), input].concat();
@@ -135,6 +156,24 @@ impl DisguiseDecoder {
         decoder.identifier.begin(IDENTIFIER_BYTES, IDENTIFIER_BYTES as usize);
         decoder.end.begin(0, 0);
         decoder
+    }
+
+    /// The next bytes, as far as they are looked at in one step, and whether a record of a zip may begin among them.
+    pub(super) fn see(&mut self, input: &[u8], zips: Zips) -> Step {
+        let step = if self.identifier.is_whole() {
+            Step::new(input.len(), Event::Working)
+        } else {
+            self.look_for_disc(input)
+        };
+        let seen = &input[..step.consumed];
+        self.position += seen.len() as u64;
+        let is_amid = !self.end.bytes().is_empty() || !self.zip.carried.is_empty();
+        let zips = if is_amid { Zips::Some } else { zips };
+        if zips == Zips::Some {
+            self.look_for_zip(seen, self.position);
+        }
+        self.zip.see(seen, zips);
+        step
     }
 
     /// The bytes up to and with the identifier.
@@ -251,15 +290,7 @@ impl Decoder for DisguiseDecoder {
         if input.is_empty() {
             return Step::new(0, if more == More::Ended { self.end() } else { Event::NeedInput });
         }
-        let step = if self.identifier.is_whole() {
-            Step::new(input.len(), Event::Working)
-        } else {
-            self.look_for_disc(input)
-        };
-        self.position += step.consumed as u64;
-        self.look_for_zip(&input[..step.consumed], self.position);
-        self.zip.see(&input[..step.consumed]);
-        step
+        self.see(input, Zips::Some)
     }
 
     fn nanos_per_kib(&self) -> u32 {

@@ -29,6 +29,8 @@ const STATE_BYTES: u64 = 32 << 10;
 pub(crate) enum Symbol {
     /// It goes on.
     Read,
+    /// Nothing was read yet: work went on for so many nanoseconds.
+    Working(u64),
     /// It has ended by itself.
     End,
 }
@@ -94,6 +96,8 @@ pub(crate) struct Unlz<S> {
     begun_at: u64,
     given: u64,
     outcome: Outcome,
+    /// Whether it has worked for long enough.
+    is_working: bool,
     worked_nanos: u64,
     _grant: Grant,
 }
@@ -115,6 +119,7 @@ impl<S: Scheme> Unlz<S> {
             begun_at: 0,
             given: 0,
             outcome: Outcome::Going,
+            is_working: false,
             worked_nanos: 0,
             _grant: grant,
         })
@@ -198,6 +203,9 @@ impl<S: Scheme> Unlz<S> {
                 self.symbol();
             }
             has_read = true;
+            if std::mem::take(&mut self.is_working) {
+                return false;
+            }
             if self.outcome != Outcome::Going {
                 self.scheme.let_go(&self.window);
                 break;
@@ -232,6 +240,10 @@ impl<S: Scheme> Unlz<S> {
                 self.outcome = Outcome::Failed(Reason::Damaged);
             }
             Ok(Symbol::Read) => {}
+            Ok(Symbol::Working(nanos)) => {
+                self.worked_nanos += nanos;
+                self.is_working = true;
+            }
             Ok(Symbol::End) => self.outcome = Outcome::Ended,
             Err(reason) => self.outcome = Outcome::Failed(reason),
         }

@@ -5,9 +5,9 @@ use super::deflate64::Deflate64;
 use super::implode::Implode;
 use super::inflate::{self, Inflater};
 use super::lz::{Lz, Symbols};
-use super::lzhuf::Unlz;
+use super::lzhuf::{Scheme, Unlz};
 use super::lzma::InZip;
-use super::ppmd7::{self, SevenZipPpmd};
+use super::ppmd::{self, h, i};
 use super::shrink::Shrink;
 use super::stream::Undo;
 use super::xz::{Streams, Xz};
@@ -39,8 +39,10 @@ pub enum Packing {
     Lzma(Option<u64>),
     /// One stream of xz.
     Xz,
+    /// PPMd as zip has it, to so many bytes.
+    PpmdI(u64),
     /// PPMd as 7z has it.
-    Ppmd7 {
+    PpmdH {
         /// The model's order.
         order: u8,
         /// Bytes of its memory.
@@ -126,7 +128,7 @@ impl Unpacker {
             Packing::Deflate64 | Packing::Implode { .. } | Packing::Shrink(_) => LZ_NANOS_PER_KIB,
             Packing::Bzip2 => super::bzip2::NANOS_PER_KIB,
             Packing::Lzma(_) | Packing::Xz => super::lzma::NANOS_PER_KIB,
-            Packing::Ppmd7 { .. } => ppmd7::NANOS_PER_KIB,
+            Packing::PpmdH { .. } | Packing::PpmdI(_) => ppmd::NANOS_PER_KIB,
             Packing::Zstd(_) => super::zstd::NANOS_PER_KIB,
         }
     }
@@ -147,8 +149,9 @@ fn begin(pool: &Arc<Pool>, packing: Packing) -> Result<Box<dyn Unpack>, Reason> 
         Packing::Shrink(size) => Box::new(Shrink::new(pool, size)?),
         Packing::Bzip2 => Box::new(Bunzip::new(pool)?),
         Packing::Lzma(size) => Box::new(InZip::new(pool, size)),
-        Packing::Ppmd7 { order, memory_bytes, size } => {
-            Box::new(ppmd7::seven_zip(pool, order.into(), memory_bytes, Some(size))?)
+        Packing::PpmdI(size) => Box::new(i::in_zip(pool, size)?),
+        Packing::PpmdH { order, memory_bytes, size } => {
+            Box::new(h::seven_zip(pool, order.into(), memory_bytes, Some(size))?)
         }
         Packing::Xz => Box::new(Xz::new(pool, Streams::One)),
         Packing::Zstd(extent) => Box::new(Frames { zstd: Zstd::new(pool), extent }),
@@ -225,7 +228,7 @@ impl Unpack for Xz {
     }
 }
 
-impl Unpack for Unlz<SevenZipPpmd> {
+impl<S: Scheme> Unpack for Unlz<S> {
     fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
         Self::run(self, input, more, output)
     }

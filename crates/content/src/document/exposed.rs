@@ -5,8 +5,7 @@ use super::within::MailWithin;
 use crate::archive::carrier::CarrierDecoder;
 use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::decoder::{Decoder, Event, More, SCRATCH_BYTES_MIN, Step};
-use crate::held::Held;
-use lockgate_model::{Grant, Pool, Reason};
+use lockgate_model::{Grant, Held, Pool, Reason};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ const FILLINGS: [u32; 8] =
 impl Bloom {
     /// A table of these blocks (of which the lens's bytes count), sized so that it stays sparse.
     pub fn new(lens: Lens, blocks: &[u32]) -> Self {
-        let words_count = (blocks.len() / 4).next_power_of_two().clamp(WORDS_MIN, WORDS_MAX);
+        let words_count = (blocks.len() * 2 / 7).next_power_of_two().clamp(WORDS_MIN, WORDS_MAX);
         let mut table = Bloom {
             lens,
             speed: Speed::detect(),
@@ -143,15 +143,23 @@ mod avx512 {
                 break;
             }
             // SAFETY: both loads end within the chunk, as was just checked.
-            let (low, high) = unsafe {
+            let (before, behind) = unsafe {
                 let from = chunk.as_ptr().add(start);
                 (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(64).cast()))
             };
-            let four = _mm512_permutex2var_epi8(low, picks, high);
+            let four = _mm512_permutex2var_epi8(before, picks, behind);
             let block = _mm512_xor_si512(_mm512_srl_epi32(_mm512_or_si512(four, fold), narrow), seed);
             let at = _mm512_srl_epi32(_mm512_mullo_epi32(block, mix.0), shift);
+            // Two gathers of eight take half the time of one of sixteen, on a Zen 4 at least.
             // SAFETY: `shift` leaves as many bits as the table has words (a power of two), so each index is within.
-            let word = unsafe { _mm512_i32gather_epi32(at, table.words.as_ptr().cast(), 4) };
+            let (low, high) = unsafe {
+                let words = table.words.as_ptr().cast();
+                (
+                    _mm256_i32gather_epi32::<4>(words, _mm512_castsi512_si256(at)),
+                    _mm256_i32gather_epi32::<4>(words, _mm512_extracti64x4_epi64::<1>(at)),
+                )
+            };
+            let word = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
             let bits = _mm512_mullo_epi32(block, mix.1);
             // A rotation brings the bit asked for to the lowest place.
             let both = _mm512_and_si512(
@@ -160,16 +168,13 @@ mod avx512 {
             );
             let all = _mm512_and_si512(both, _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 17)));
             let hit = _mm512_test_epi32_mask(all, one);
-            // Mostly there is none.
-            if hit != 0 {
-                let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((start + 4) as i32));
-                // SAFETY: at most `looks` ≤ LOOKS_MAX hits come before these sixteen end, and SLACK is room for the rest.
-                unsafe {
-                    let to = hits.places.as_mut_ptr().add(count);
-                    _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, place));
-                }
-                count += hit.count_ones() as usize;
+            let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((start + 4) as i32));
+            // SAFETY: at most `looks` ≤ LOOKS_MAX hits come before these sixteen end, and SLACK is room for the rest.
+            unsafe {
+                let to = hits.places.as_mut_ptr().add(count);
+                _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, place));
             }
+            count += hit.count_ones() as usize;
             done += 16;
         }
         (done, count)

@@ -226,7 +226,7 @@ fn runs_of_one_byte_are_found() {
         ("000000??77", Case::Sensitive, Anchor::Anywhere),
         ("6100000000*62", Case::Sensitive, Anchor::Anywhere),
     ]);
-    assert_eq!(database.strategies()[0], "runs × 1");
+    assert_eq!(database.strategies()[0], "runs of 00 × 1");
     let content = b"\0\0\0a\0\0\0\0\0b\0\0\0\0w\0\0\0\0";
     let expected = [(0, 4, 8), (0, 5, 9), (2, 3, 10), (0, 10, 14), (1, 10, 15), (0, 15, 19)];
     assert_eq!(at_every_cut(&database, content), expected);

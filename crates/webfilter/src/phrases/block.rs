@@ -59,13 +59,13 @@ pub(super) fn folded(byte: u8) -> u8 {
     if is_space { b' ' } else { letter }
 }
 
-/// Makes of bytes what both readings have.
-pub(super) fn fold(bytes: &mut [u8], speed: Speed) {
+/// Appends bytes as both readings have them.
+pub(super) fn append_folded(out: &mut Vec<u8>, bytes: &[u8], speed: Speed) {
     match speed {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `detect` found the instructions.
-        Speed::Vectors => unsafe { x86_64::fold_by_vectors(bytes) },
-        _ => bytes.iter_mut().for_each(|byte| *byte = folded(*byte)),
+        Speed::Vectors => unsafe { x86_64::append_folded(out, bytes) },
+        _ => out.extend(bytes.iter().map(|byte| folded(*byte))),
     }
 }
 
@@ -145,8 +145,8 @@ pub(super) mod x86_64 {
 
     /// The portable code, made of other instructions.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub fn fold_by_vectors(bytes: &mut [u8]) {
-        bytes.iter_mut().for_each(|byte| *byte = folded(*byte));
+    pub fn append_folded(out: &mut Vec<u8>, bytes: &[u8]) {
+        out.extend(bytes.iter().map(|byte| folded(*byte)));
     }
 
     impl Instructions for Vectors {

@@ -6,7 +6,7 @@
 //! one space. Both are what e2guardian makes of a page, but for characters outside ASCII, which it takes as bytes.
 
 use super::Readings;
-use super::block::{Speed, fold, folded};
+use super::block::{append_folded, folded};
 use super::charset::{Charset, PRESCAN_BYTES, decode};
 use super::text::{Source, Text, Written};
 
@@ -101,13 +101,6 @@ impl Normaliser {
             }
         }
     }
-}
-
-/// Appends bytes as both readings have them.
-pub(super) fn append_folded(out: &mut Vec<u8>, bytes: &[u8], speed: Speed) {
-    let start = out.len();
-    out.extend_from_slice(bytes);
-    fold(&mut out[start..], speed);
 }
 
 /// What a character is in the normal form: nothing, a space, or letters.

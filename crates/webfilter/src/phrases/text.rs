@@ -7,10 +7,10 @@
 use super::Readings;
 #[cfg(target_arch = "x86_64")]
 use super::block::x86_64::Vectors;
-use super::block::{BLOCK, Block, Instructions, Portable, Speed, folded, low};
+use super::block::{BLOCK, Block, Instructions, Portable, Speed, append_folded, folded, low};
 use super::charset::of_windows_1252;
 use super::entity::{self, REFERENCE_BYTES_MAX, Reading};
-use super::normal::{Meta, append_folded, normal};
+use super::normal::{Meta, normal};
 use super::search::Copies;
 use std::str::from_utf8;
 
@@ -160,28 +160,16 @@ impl Text {
         at
     }
 
-    /// Which bytes are within tags, each from its `<` up to before its `>`.
+    /// Which of so many bytes are within tags, each from its `<` up to before its `>`.
     #[inline(always)]
     fn tags(&mut self, less: u64, greater: u64, bytes: usize) -> u64 {
-        let (mut tags, mut from) = (0, 0);
-        loop {
-            if self.place == Place::Text {
-                let start = less & !low(from);
-                if start == 0 {
-                    return tags;
-                }
-                from = start.trailing_zeros() as usize;
-                self.place = Place::Tag;
-            }
-            let end = greater & !low(from);
-            let to = (end.trailing_zeros() as usize).min(bytes);
-            tags |= low(to) & !low(from);
-            if to == bytes {
-                return tags;
-            }
-            from = to;
-            self.place = Place::Text;
-        }
+        let begins = less | u64::from(self.place == Place::Tag);
+        let others = !greater & low(bytes);
+        // A carry runs from each beginning through all that end no tag (Cameron's "match star").
+        let tags = ((begins & others).wrapping_add(others) ^ others | begins) & others;
+        let is_open = bytes > 0 && tags >> (bytes - 1) & 1 == 1;
+        self.place = if is_open { Place::Tag } else { Place::Text };
+        tags
     }
 
     /// Reads what begins with a character reference or a character that is no ASCII; how many bytes.

@@ -127,7 +127,7 @@ impl Samples {
         line(
             "cat in/text.txt | zip -q -fd - - > descriptor.zip; zip -q -fz- zip32.zip in/text.txt; zip -q -fz zip64.zip in/text.txt",
         );
-        line("for m in Deflate64 LZMA xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
+        line("for m in Deflate64 LZMA PPMd xz; do 7zz a -tzip -mm=$m $m.zip in/text.txt > log; done; rm log");
         line(
             "compress -c in/text.txt > text.Z; compress -b 10 -c more/words.txt > words.Z; gcab -c stored.cab in/text.txt
              gcab -c -z mszip.cab in/text.txt more/words.txt; cp in/text.txt a.txt; mscompress a.txt; mv a.tx*_ a.szdd

@@ -1,9 +1,9 @@
 //! Archives behind and within other bytes, at every cut. Rule: what is nearly one is none.
 
 use super::CarrierDecoder;
-use crate::archive::disguise::Guise;
+use crate::archive::disguise::{DisguiseDecoder, Guise};
 use crate::decoder::Decoder;
-use crate::samples::{children, complains, noise, prose};
+use crate::samples::{ZipFile, ZipWriter, children, complains, noise, prose};
 use crate::trace::{Said, assert_cut_invariant, trace};
 use lockgate_model::Pool;
 
@@ -93,5 +93,24 @@ fn many_beginnings_are_passed_quickly() {
         let long = four.repeat(100_000);
         assert_eq!(trace(&mut *open(), [&long[..]]), [Said::End]);
         assert_eq!(trace(&mut *open(), long.chunks(5)), [Said::End]);
+    }
+}
+
+#[test]
+fn zips_are_found_in_passing() {
+    let zip = ZipWriter::of(&[ZipFile::deflated("a", &prose(1, 500))]);
+    let pieces: [&[u8]; 10] =
+        [b"P", b"PK", b"PK\x03", b"PK\x05", b"PK\x05\x06", b"-l", b"MSP", b"\x60\xeaPK\x03", b"RarP", b"7z"];
+    let open = || Box::new(CarrierDecoder::new(&Pool::new(1 << 20), Guise::Content)) as Box<dyn Decoder>;
+    for round in 0..40 {
+        let mut file = b"GIF89a".to_vec();
+        noise(round, 12).iter().for_each(|byte| file.extend(pieces[usize::from(*byte) % pieces.len()]));
+        let other = &mut DisguiseDecoder::new(&Pool::new(1 << 20), Guise::Content);
+        file.extend_from_slice(&zip);
+        let said = assert_cut_invariant(&open, &file);
+        assert_eq!(said, trace(other, [&file[..]]), "{}", file.escape_ascii());
+        assert_eq!(children(&said), [("a".to_owned(), prose(1, 500))]);
+        let behind_an_archive = [&seven(&prose(3, 50))[..], b"P", &file].concat();
+        assert_eq!(children(&assert_cut_invariant(&open, &behind_an_archive)).len(), 2);
     }
 }

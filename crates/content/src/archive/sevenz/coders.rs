@@ -4,7 +4,7 @@ use super::bcj2::Bcj2;
 use super::header::{Coder, Folder, Streams};
 use crate::codec::filter::{Filter, Filtering};
 use crate::codec::lzma::{self, Alone, Lzma2};
-use crate::codec::ppmd7;
+use crate::codec::ppmd;
 use crate::codec::stream::Undo;
 use crate::codec::unpacker::{Extent, Packing, Unpacker};
 use crate::codec::{Outcome, Run};
@@ -343,7 +343,7 @@ fn codec_of(pool: &Arc<Pool>, coder: &Coder, size: u64) -> Result<Codec, Reason>
         }
         method::PPMD => {
             let [order, memory @ ..] = coder.properties.first_chunk::<5>().ok_or(Reason::Damaged)?;
-            other(Packing::Ppmd7 { order: *order, memory_bytes: u32::from_le_bytes(*memory), size })
+            other(Packing::PpmdH { order: *order, memory_bytes: u32::from_le_bytes(*memory), size })
         }
         method::ZSTD => other(Packing::Zstd(Extent::Known)),
         method::DEFLATE64 => other(Packing::Deflate64),
@@ -359,7 +359,7 @@ pub(super) fn nanos_per_kib(folder: &Folder) -> u32 {
         method::COPY => 100,
         method::LZMA | method::LZMA2 => 2 * lzma::NANOS_PER_KIB,
         method::DEFLATE => 3_000,
-        method::PPMD => ppmd7::NANOS_PER_KIB,
+        method::PPMD => ppmd::NANOS_PER_KIB,
         _ => 4_000,
     };
     folder.coders.iter().map(of).sum()

@@ -119,6 +119,8 @@ impl Header {
             95 => Method::Packed(Packing::Xz),
             20 | 93 => Method::Packed(Packing::Zstd(self.extent())),
             12 => Method::Packed(Packing::Bzip2),
+            // It is read ahead of its end, which is to be known then.
+            98 if !self.has_descriptor() => Method::Packed(Packing::PpmdI(self.size)),
             _ => Method::Other,
         }
     }

@@ -4,8 +4,7 @@ use super::ends::Ends;
 use super::header::Header;
 use super::seeker::{Content, Met, Seeker};
 use crate::decoder::Event;
-use crate::held::Held;
-use lockgate_model::{Pool, Reason};
+use lockgate_model::{Held, Pool, Reason};
 use std::sync::Arc;
 
 /// What remembering an entry takes.

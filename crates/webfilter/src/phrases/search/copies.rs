@@ -67,7 +67,9 @@ impl Copies {
         let (block, bit) = ((raw - self.from) / BLOCK, (raw - self.from) % BLOCK);
         if bit == 0 {
             // There may have been others, of which nothing is known.
-            self.blocks.resize(block, Kept::default());
+            if self.blocks.len() != block {
+                self.blocks.resize(block, Kept::default());
+            }
             self.blocks.push(Kept { mask, text, end, bytes });
         } else if let Some(kept) = self.blocks.get_mut(block)
             && kept.bytes == bit

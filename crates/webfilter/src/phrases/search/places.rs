@@ -37,6 +37,19 @@ pub(super) struct Masks {
     pub short: Bits,
 }
 
+impl Masks {
+    /// In how many blocks, from the first on, there is any.
+    fn blocks(&self) -> usize {
+        let is_any = |(cores, short): (&u64, &u64)| cores | short != 0;
+        self.cores.iter().zip(&self.short).rposition(is_any).map_or(0, |last| last + 1)
+    }
+
+    /// The first blocks.
+    fn first(&mut self, blocks: usize) -> [&mut [u64]; 2] {
+        [&mut self.cores[..blocks], &mut self.short[..blocks]]
+    }
+}
+
 /// What is looked for.
 #[derive(Debug)]
 pub(super) struct Sought {
@@ -113,6 +126,10 @@ pub(super) struct Batch {
     counts_elsewhere: [usize; 2],
     /// What of the places stands elsewhere.
     pub copied: Copied,
+    /// Which of them are looked at there as well: of those with a core, for what is behind it and before; and by what is around
+    /// them.
+    elsewhere: [Bits; 2],
+    around: Masks,
 }
 
 impl Batch {
@@ -126,6 +143,8 @@ impl Batch {
             kept_elsewhere: [[0; _]; 2],
             counts_elsewhere: [0; 2],
             copied: Copied::default(),
+            elsewhere: [[0; _]; 2],
+            around: Masks::default(),
         }
     }
 
@@ -149,22 +168,24 @@ impl Batch {
         other: Option<&Elsewhere<'_>>,
         speed: Speed,
     ) {
+        let blocks = wanted.blocks();
         match speed {
             Speed::Portable => {
-                mark(near, sought.classes.as_ref(), &mut self.masks);
+                mark(near, sought.classes.as_ref(), self.masks.first(blocks));
+                self.know_elsewhere(other);
                 self.part(sought, near, wanted);
                 self.keep(sought, open, near, wanted, other, take);
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Bits => unsafe {
-                x86_64::mark_by_bits(near, sought.classes.as_ref(), &mut self.masks);
+                x86_64::mark_by_bits(near, sought.classes.as_ref(), self.masks.first(blocks));
                 self.keep_by_bits(sought, open, near, wanted, other);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
             Speed::Vectors => unsafe {
-                x86_64::mark_by_vectors(near, sought.classes.as_ref(), &mut self.masks);
+                x86_64::mark_by_vectors(near, sought.classes.as_ref(), self.masks.first(blocks));
                 self.keep_by_vectors(sought, open, near, wanted, other);
             },
         }
@@ -181,6 +202,7 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
+        self.know_elsewhere(other);
         self.part(sought, near, wanted);
         self.keep(sought, open, near, wanted, other, take);
     }
@@ -196,28 +218,57 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
-        let marked =
-            x86_64::take_cores(near, &self.masks.cores, &wanted.cores, &mut self.places, &mut self.cores);
+        self.know_elsewhere(other);
+        let marked = both(&self.masks.cores, &wanted.cores);
+        let taken = x86_64::take_cores(near, &marked, &self.elsewhere, &mut self.places, &mut self.cores);
         let [behind, before, core, ..] = &mut self.kept;
-        let parted = x86_64::part(&sought.cores, &self.cores, &self.places, marked, [behind, before, core]);
-        self.counts[..parted.len()].copy_from_slice(&parted);
+        let [behind_there, before_there] = &mut self.kept_elsewhere;
+        let counts = x86_64::part(
+            &sought.cores,
+            &self.cores,
+            &self.places,
+            &taken,
+            [behind, before, core],
+            [behind_there, before_there],
+        );
+        self.counts[..counts.0.len()].copy_from_slice(&counts.0);
+        self.counts_elsewhere = counts.1;
         let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
         self.keep(sought, open, near, wanted, other, take);
     }
 
-    /// Parts the places that have a core by the kinds that it has.
+    /// Which places are looked at elsewhere as well.
+    #[inline(always)]
+    fn know_elsewhere(&mut self, other: Option<&Elsewhere<'_>>) {
+        if other.is_some() {
+            self.copied.know();
+            self.elsewhere = [self.copied.behind(), self.copied.before()];
+            self.around = self.copied.around();
+        } else {
+            self.elsewhere = [[0; _]; 2];
+            self.around = Masks::default();
+        }
+    }
+
+    /// Parts the places that have a core by the kinds that it has, and those of them that are looked at elsewhere.
     #[inline(always)]
     fn part(&mut self, sought: &Sought, near: &Near, wanted: &Masks) {
         let marked = take_all(&self.masks.cores, &wanted.cores, &mut self.places, &take);
         let [behind, before, core, ..] = &mut self.kept;
-        let mut counts = [0; 3];
+        let [behind_there, before_there] = &mut self.kept_elsewhere;
+        let (mut counts, mut there) = ([0; 3], [0; 2]);
         for place in &self.places[..marked] {
             let kinds = sought.cores.kinds(word_at(near, *place) as u32);
-            add(behind, &mut counts[0], *place, kinds & 1 << Kind::Behind as u32 != 0);
-            add(before, &mut counts[1], *place, kinds & 1 << Kind::Before as u32 != 0);
-            add(core, &mut counts[2], *place, kinds & 1 << Kind::Core as u32 != 0);
+            let has_kind = |kind: Kind| kinds >> kind as u32 & 1 == 1;
+            let [of_behind, of_before] = &self.elsewhere;
+            add(behind, &mut counts[0], *place, has_kind(Kind::Behind));
+            add(before, &mut counts[1], *place, has_kind(Kind::Before));
+            add(core, &mut counts[2], *place, has_kind(Kind::Core));
+            add(behind_there, &mut there[0], *place, has_kind(Kind::Behind) & has(of_behind, *place));
+            add(before_there, &mut there[1], *place, has_kind(Kind::Before) & has(of_before, *place));
         }
         self.counts[..counts.len()].copy_from_slice(&counts);
+        self.counts_elsewhere = there;
     }
 
     /// Keeps of the places with a core, which are parted, and of those of short windows where one may stand.
@@ -232,21 +283,9 @@ impl Batch {
         take: impl Fn(u64, u16, &mut Places, usize) -> usize,
     ) {
         let [behind, before, core, three, two] = &mut self.kept;
-        let mut there = [0; 2];
-        let mut around = Masks::default();
         if let Some(other) = other {
-            self.copied.know();
-            around = self.copied.around();
             let [behind_there, before_there] = &mut self.kept_elsewhere;
-            let (of_behind, of_before) = (self.copied.behind(), self.copied.before());
-            let marked = both(&self.masks.cores, &wanted.cores);
-            let count = take_all(&marked, &around.cores, &mut self.places, &take);
-            for place in &self.places[..count] {
-                let kinds = sought.cores.kinds(word_at(near, *place) as u32);
-                let has_kind = |kind: Kind| kinds >> kind as u32 & 1 == 1;
-                add(behind_there, &mut there[0], *place, has_kind(Kind::Behind) & has(&of_behind, *place));
-                add(before_there, &mut there[1], *place, has_kind(Kind::Before) & has(&of_before, *place));
-            }
+            let there = &mut self.counts_elsewhere;
             there[0] = those(behind_there, there[0], |place| {
                 sought.behind.holds(words(other.text, other.at(place)).0)
             });
@@ -268,10 +307,9 @@ impl Batch {
             }
         }
         [*three_count, *two_count] = short;
-        keep_between(near, core, core_count, &around.cores, &sought.core);
-        keep_between(near, three, three_count, &around.short, &sought.three);
-        keep_between(near, two, two_count, &around.short, &sought.two);
-        self.counts_elsewhere = there;
+        keep_between(near, core, core_count, &self.around.cores, &sought.core);
+        keep_between(near, three, three_count, &self.around.short, &sought.three);
+        keep_between(near, two, two_count, &self.around.short, &sought.two);
     }
 }
 
@@ -393,13 +431,13 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
 
 /// Marks where windows may stand.
 #[inline(always)]
-fn mark(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+fn mark(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2]) {
     let mut next = spaces(block(near, 0));
-    for at in 0..BATCH / MASK {
+    for (at, (cores, short)) in cores.iter_mut().zip(short).enumerate() {
         let here = next;
         next = spaces(block(near, (at + 1) * MASK));
-        masks.cores[at] = first_of_four(here, next);
-        masks.short[at] = classes.map_or(0, |classes| {
+        *cores = first_of_four(here, next);
+        *short = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
                 let place = BEFORE + at * MASK + bit;
                 mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
@@ -454,7 +492,7 @@ mod tests {
         let words: Vec<u64> = windows.iter().map(|window| self::word(window)).collect();
         let classes = Classes::new(&words[2..], &words[..2]);
         let mut expected = Batch::new().masks;
-        mark(&near, Some(&classes), &mut expected);
+        mark(&near, Some(&classes), expected.first(BATCH / MASK));
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
             let four = &near[BEFORE + place..BEFORE + place + 4];
@@ -468,7 +506,7 @@ mod tests {
         if Speed::detect() == Speed::Vectors {
             let mut masks = Batch::new().masks;
             // SAFETY: the instructions are there.
-            unsafe { x86_64::mark_by_vectors(&near, Some(&classes), &mut masks) };
+            unsafe { x86_64::mark_by_vectors(&near, Some(&classes), masks.first(BATCH / MASK)) };
             assert!(masks == expected);
         }
     }

@@ -1,7 +1,8 @@
 //! PPMd in RAR 3: bytes, and escapes that stand for matches and programs. Rule: the model outlives a block, its coder does not.
 
 use crate::codec::lzhuf::bits::Bits;
-use crate::codec::ppmd7::{Model, RarCoder, SYMBOL_BYTES_MAX};
+use crate::codec::ppmd::h::Model;
+use crate::codec::ppmd::{CarrylessCoder, SYMBOL_BYTES_MAX};
 use lockgate_model::{Pool, Reason};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub(super) enum Said {
 pub(super) struct Ppm {
     pool: Arc<Pool>,
     model: Option<Box<Model>>,
-    coder: Option<RarCoder>,
+    coder: Option<CarrylessCoder>,
     escape: u8,
 }
 
@@ -44,7 +45,7 @@ impl Ppm {
         if flags & 0x40 != 0 {
             self.escape = bits.take_byte();
         }
-        self.coder = Some(RarCoder::new(bits));
+        self.coder = Some(CarrylessCoder::new(bits));
         if is_new {
             self.model = None;
             let order = match (flags & 0x1f) + 1 {

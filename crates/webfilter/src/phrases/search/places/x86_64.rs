@@ -7,28 +7,28 @@ use std::arch::x86_64::*;
 
 /// The portable code, made of other instructions.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: [&mut [u64]; 2]) {
     mark(near, classes, masks);
 }
 
 /// The same, 64 places at once.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
-pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, masks: &mut Masks) {
+pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2]) {
     let space = _mm512_set1_epi8(b' ' as i8);
     let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
-    for at in 0..BATCH / MASK {
+    for (at, cores) in cores.iter_mut().enumerate() {
         let here = next;
         next = _mm512_cmpeq_epi8_mask(load(near, (at + 1) * MASK), space);
-        masks.cores[at] = first_of_four(here, next);
+        *cores = first_of_four(here, next);
     }
     match classes {
-        Some(classes) => mark_short(near, classes, &mut masks.short),
-        None => masks.short = [0; _],
+        Some(classes) => mark_short(near, classes, short),
+        None => short.fill(0),
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn mark_short(near: &Near, classes: &Classes, short: &mut Bits) {
+fn mark_short(near: &Near, classes: &Classes, short: &mut [u64]) {
     let [[one, two, three], [other_one, other_two, other_three]] = &classes.sets;
     let set = [table(one), table(two), table(three)];
     let other_set = [table(other_one), table(other_two), table(other_three)];
@@ -61,10 +61,25 @@ fn shared_of_ascii([one, two, three]: &[Table; 3], [first, second, third]: [__m5
     _mm512_test_epi8_mask(both, groups_of_ascii(three, third))
 }
 
-/// The places of all masks, as far as they are wanted, and the four bytes at each; how many.
+/// A bit for each place that was taken, one behind the other.
+type Flags = [u64; BATCH / MASK + 1];
+
+/// How many places were taken, and which of them are looked at elsewhere, as for [`Batch`].
+pub struct Taken {
+    count: usize,
+    elsewhere: [Flags; 2],
+}
+
+/// The places of all masks, and the four bytes at each.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-pub fn take_cores(near: &Near, masks: &Bits, wanted: &Bits, places: &mut Places, fours: &mut Fours) -> usize {
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
+pub fn take_cores(
+    near: &Near,
+    marked: &Bits,
+    elsewhere: &[Bits; 2],
+    places: &mut Places,
+    fours: &mut Fours,
+) -> Taken {
     /// Where the bytes of sixteen fours stand.
     const FOURS: [u8; MASK] = {
         let mut bytes = [0; MASK];
@@ -77,10 +92,19 @@ pub fn take_cores(near: &Near, masks: &Bits, wanted: &Bits, places: &mut Places,
     };
     // SAFETY: `FOURS` has the 64 bytes that are read.
     let each = unsafe { _mm512_loadu_si512(FOURS.as_ptr().cast()) };
+    let mut taken = Taken { count: 0, elsewhere: [[0; _]; 2] };
     let mut count = 0;
-    for ((mask, wanted), base) in masks.iter().zip(wanted).zip((0..).step_by(MASK)) {
-        let mask = mask & wanted;
-        let before = count;
+    for (at, mask) in marked.iter().copied().enumerate() {
+        if mask == 0 {
+            continue;
+        }
+        let (before, base) = (count, at * MASK);
+        for (flags, bits) in taken.elsewhere.iter_mut().zip(elsewhere) {
+            let (word, bit) = (count / MASK, count % MASK);
+            let bits = _pext_u64(bits[at], mask);
+            flags[word] |= bits << bit;
+            flags[word + 1] = bits >> 1 >> (MASK - 1 - bit);
+        }
         take(mask, base as u16, places, count);
         for quarter in (0..MASK).step_by(LANES) {
             let bits = (mask >> quarter) as u16;
@@ -94,29 +118,32 @@ pub fn take_cores(near: &Near, masks: &Bits, wanted: &Bits, places: &mut Places,
         }
         debug_assert_eq!(count, before + mask.count_ones() as usize);
     }
-    count
+    taken.count = count;
+    taken
 }
 
 /// How many cores are looked up at once.
 const LANES: usize = 16;
 
-/// Parts places by the kinds that their cores have; how many have each.
+/// Parts places by the kinds that their cores have, and of those with more than a core the ones that are looked at elsewhere; how
+/// many there are of each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 pub fn part(
     cores: &Cores,
     fours: &Fours,
     places: &Places,
-    marked: usize,
+    taken: &Taken,
     mut parted: [&mut Places; 3],
-) -> [usize; 3] {
+    there: [&mut Places; 2],
+) -> ([usize; 3], [usize; 2]) {
     let mix = _mm512_set1_epi32(cores.mix as i32);
     let shifts = _mm512_set1_epi32(SHIFTS as i32);
     let kinds = [1, 2, 4].map(|kind| _mm512_set1_epi32(kind));
-    let mut counts = [0; 3];
+    let (mut counts, mut counts_there) = ([0; 3], [0; 2]);
     let (fours, places) = (fours.as_chunks::<LANES>().0, places.as_chunks::<LANES>().0);
-    for ((fours, places), from) in fours.iter().zip(places).zip((0..marked).step_by(LANES)) {
-        let there = u16::MAX >> (LANES - (marked - from).min(LANES));
+    for ((fours, places), from) in fours.iter().zip(places).zip((0..taken.count).step_by(LANES)) {
+        let valid = u16::MAX >> (LANES - (taken.count - from).min(LANES));
         // SAFETY: each has sixteen of what is read. A hash has so few bits left that it is one of the slots.
         let (slots, hash, places) = unsafe {
             let hash = _mm512_mullo_epi32(_mm512_loadu_si512(fours.as_ptr().cast()), mix);
@@ -126,18 +153,32 @@ pub fn part(
         };
         let shift = _mm512_and_si512(_mm512_srli_epi32::<TO_SHIFT>(hash), shifts);
         let has = _mm512_srlv_epi32(slots, shift);
-        for ((parted, count), kind) in parted.iter_mut().zip(&mut counts).zip(kinds) {
-            let is_one = _mm512_mask_test_epi32_mask(there, has, kind);
-            if let Some(room) = parted.get_mut(*count..).and_then(|places| places.first_chunk_mut::<LANES>())
-            {
-                let packed = _mm256_maskz_compress_epi16(is_one, places);
-                // SAFETY: there is room for sixteen places.
-                unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), packed) };
+        let has_kind = kinds.map(|kind| _mm512_mask_test_epi32_mask(valid, has, kind));
+        for ((parted, count), has_kind) in parted.iter_mut().zip(&mut counts).zip(has_kind) {
+            put(has_kind, places, parted, count);
+        }
+        let is_there = taken.elsewhere.each_ref().map(|flags| (flags[from / MASK] >> (from % MASK)) as u16);
+        // Seldom any.
+        if has_kind[0] & is_there[0] | has_kind[1] & is_there[1] != 0 {
+            for at in 0..there.len() {
+                put(has_kind[at] & is_there[at], places, there[at], &mut counts_there[at]);
             }
-            *count += is_one.count_ones() as usize;
         }
     }
-    counts
+    (counts, counts_there)
+}
+
+/// Writes those of sixteen places behind others.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+fn put(which: u16, sixteen: __m256i, places: &mut Places, count: &mut usize) {
+    if let Some(room) = places.get_mut(*count..).and_then(|places| places.first_chunk_mut::<LANES>()) {
+        // SAFETY: there is room for sixteen places.
+        unsafe {
+            _mm256_storeu_si256(room.as_mut_ptr().cast(), _mm256_maskz_compress_epi16(which, sixteen));
+        }
+    }
+    *count += which.count_ones() as usize;
 }
 
 /// The places of a mask's bits, all at once.

@@ -1,6 +1,7 @@
 //! The model against what was packed by it. Rule: what is damaged ends.
 
 use super::*;
+use crate::codec::ppmd::CarrylessCoder;
 
 /// Bytes from a slice, then zeros.
 struct Slice<'a>(&'a [u8]);
@@ -19,7 +20,7 @@ fn noise_is_read_to_some_end() {
         let noise = crate::samples::noise(seed, 20_000);
         let pool = Pool::new(4 << 20);
         let mut bytes = Slice(&noise);
-        let mut coder = RarCoder::new(&mut bytes);
+        let mut coder = CarrylessCoder::new(&mut bytes);
         let mut model = Model::new(&pool, 2 + seed as u32, 40_000 + 20_000 * seed as u32).unwrap();
         for _ in 0..30_000 {
             if model.next(&mut coder, &mut bytes).is_err() {

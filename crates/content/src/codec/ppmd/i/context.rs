@@ -1,37 +1,35 @@
 //! Finding a symbol in a context: alone, among all, among those that were not escaped from. Rule: what is counted is kept sorted enough.
 
-use super::arena::{STATE_BYTES, State};
-use super::{Bytes, Coder, ESCAPES, FREQUENCY_MAX, INTERVAL, Model, PERIOD_BITS};
+use super::super::arena::{STATE_BYTES, State};
+use super::super::{Bytes, Coder, ESCAPES, Estimate, FREQUENCY_MAX, INTERVAL, binary_mean};
+use super::{Model, ROWS, kind, kind_of};
 use lockgate_model::Reason;
 
-/// Symbols above this are told apart from those below.
-const HIGH_SYMBOL: u8 = 0x40;
+/// The frequency beyond which a symbol that is alone is not counted.
+const ALONE_FREQUENCY_MAX: u8 = 196;
 
 impl Model {
     /// A context that knows one symbol.
     pub(super) fn binary_symbol(&mut self, coder: &mut impl Coder, bytes: &mut impl Bytes) {
         let at = self.arena.only_state(self.min_context);
         let mut state = self.arena.state(at);
-        let shorter = self.arena.count(self.arena.suffix(self.min_context));
-        let by_count = match shorter {
+        let by_count = match self.arena.count(self.arena.suffix(self.min_context)) {
             0 | 1 => 0,
             2 => 2,
             3..=11 => 4,
             _ => 6,
         };
-        self.high_bits = high_bits(self.arena.byte(self.found));
         let column = usize::from(self.previous_success)
             + by_count
-            + usize::from(self.high_bits)
-            + 2 * usize::from(high_bits(state.symbol))
+            + usize::from(self.arena.kind(self.min_context))
             + (self.run_length >> 26 & 0x20) as usize;
-        let row = usize::from(state.frequency.saturating_sub(1)).min(self.binary.len() - 1);
-        let cell = &mut self.binary[row][column & 63];
-        let mean = (*cell + (1 << (PERIOD_BITS - 2))) >> PERIOD_BITS;
+        let row = usize::from(ROWS[usize::from(state.frequency.saturating_sub(1))]);
+        let cell = &mut self.binary[row.min(24)][column & 63];
+        let mean = binary_mean(*cell);
         if coder.is_first((*cell).into(), bytes) {
             *cell = cell.wrapping_add(INTERVAL - mean);
             self.found = at;
-            state.frequency += u8::from(state.frequency < 128);
+            state.frequency += u8::from(state.frequency < ALONE_FREQUENCY_MAX);
             self.arena.set_state(at, state);
             self.previous_success = 1;
             self.run_length += 1;
@@ -59,7 +57,7 @@ impl Model {
         let frequency = u32::from(self.arena.state(first).frequency);
         if count < frequency {
             coder.decode(0, frequency, bytes);
-            let is_likely = 2 * frequency > scale;
+            let is_likely = 2 * frequency >= scale;
             self.previous_success = is_likely.into();
             self.run_length += i32::from(is_likely);
             self.found = first;
@@ -80,7 +78,6 @@ impl Model {
             }
             below += frequency;
         }
-        self.high_bits = high_bits(self.arena.byte(self.found));
         coder.decode(below, scale.saturating_sub(below), bytes);
         for at in 0..known {
             self.char_mask[usize::from(self.arena.byte(first + at * STATE_BYTES))] = self.escape_count;
@@ -98,14 +95,18 @@ impl Model {
         let context = self.min_context;
         let (known, first) = (self.arena.count(context), self.arena.states(context));
         let escape = self.estimate(context).mean();
-        let is_left = |model: &Self, place| {
-            let symbol = usize::from(model.arena.byte(place));
-            model.char_mask[symbol] != model.escape_count
-        };
-        let mut sum = 0;
+        // As many as the context knows more than the longer one, even where that knew others.
+        let mut places = [0; 256];
+        let (mut left, mut sum) = (0, 0);
         for place in (0..known).map(|at| first + at * STATE_BYTES) {
-            if is_left(self, place) {
-                sum += u32::from(self.arena.state(place).frequency);
+            let state = self.arena.state(place);
+            if left + self.masked as usize == known as usize {
+                break;
+            }
+            if self.char_mask[usize::from(state.symbol)] != self.escape_count {
+                sum += u32::from(state.frequency);
+                places[left] = place;
+                left += 1;
             }
         }
         let scale = escape + sum;
@@ -117,22 +118,19 @@ impl Model {
             coder.decode(sum, escape, bytes);
             let estimate = self.estimate(context);
             estimate.sum = estimate.sum.wrapping_add(scale as u16);
-            for at in 0..known {
-                self.char_mask[usize::from(self.arena.byte(first + at * STATE_BYTES))] = self.escape_count;
+            for place in &places[..left] {
+                self.char_mask[usize::from(self.arena.byte(*place))] = self.escape_count;
             }
             self.masked = known;
             return Ok(());
         }
         let mut below = 0;
-        for place in (0..known).map(|at| first + at * STATE_BYTES) {
-            if !is_left(self, place) {
-                continue;
-            }
-            let frequency = u32::from(self.arena.state(place).frequency);
+        for place in &places[..left] {
+            let frequency = u32::from(self.arena.state(*place).frequency);
             if below + frequency > count {
                 coder.decode(below, frequency, bytes);
                 self.estimate(context).update();
-                self.found = place;
+                self.found = *place;
                 self.count_found(context);
                 self.escape_count = self.escape_count.wrapping_add(1);
                 self.run_length = self.initial_run_length;
@@ -144,20 +142,19 @@ impl Model {
     }
 
     /// What is known of escapes from contexts like this one.
-    fn estimate(&mut self, context: u32) -> &mut super::Estimate {
+    fn estimate(&mut self, context: u32) -> &mut Estimate {
         let arena = &self.arena;
         let known = arena.count(context);
         if known == 256 {
             self.no_estimate.sum = 0;
             return &mut self.no_estimate;
         }
-        let left = known.saturating_sub(self.masked).max(1);
         let shorter = arena.count(arena.suffix(context));
-        let column = usize::from(left < shorter.saturating_sub(known))
-            + 2 * usize::from(arena.sum(context) < 11 * known)
-            + 4 * usize::from(self.masked > left)
-            + usize::from(self.high_bits);
-        &mut self.estimates[row_of(left)][column & 15]
+        let column = usize::from(arena.sum(context) > 11 * known)
+            + 2 * usize::from(2 * known < shorter + self.masked)
+            + usize::from(arena.kind(context));
+        let row = usize::from(ROWS[known as usize + 1]).saturating_sub(3);
+        &mut self.estimates[row.min(23)][column & 31]
     }
 
     /// The symbol that was found counts more.
@@ -199,12 +196,11 @@ impl Model {
         if let Some(before) = states.get_mut(..=found) {
             before.rotate_right(1);
         }
-        let mut escape = self.arena.sum(context) + 4;
+        let mut escape = self.arena.sum(context);
         let mut sum = 0;
         for (at, state) in states.iter_mut().enumerate() {
-            let frequency = u32::from(state.frequency) + if at == 0 { 4 } else { 0 };
-            escape = escape.wrapping_sub(frequency);
-            let halved = (frequency + adder) >> 1;
+            escape = escape.wrapping_sub(state.frequency.into());
+            let halved = (u32::from(state.frequency) + if at == 0 { 4 } else { 0 } + adder) >> 1;
             state.frequency = halved as u8;
             sum += halved;
         }
@@ -212,20 +208,15 @@ impl Model {
         states.sort_by_key(|state| std::cmp::Reverse(state.frequency));
         let kept = states.iter().rposition(|state| state.frequency != 0).map_or(1, |last| last as u32 + 1);
         escape = escape.wrapping_add(known - kept);
-        let (units, units_left) = (known.div_ceil(2), kept.div_ceil(2));
         self.arena.set_count(context, kept);
+        let (units, units_left) = (known.div_ceil(2), kept.div_ceil(2));
         if kept == 1 {
             let mut only = states[0];
-            loop {
-                only.frequency -= only.frequency >> 1;
-                escape >>= 1;
-                if escape <= 1 {
-                    break;
-                }
-            }
+            let frequency = (2 * u32::from(only.frequency)).wrapping_add(escape).wrapping_sub(1);
+            only.frequency = (frequency / escape.max(1)).min(FREQUENCY_MAX / 3) as u8;
             self.arena.release(first, units);
+            self.stay_alone(context, only);
             self.found = self.arena.only_state(context);
-            self.arena.set_state(self.found, only);
             return;
         }
         let place = if units == units_left { first } else { self.arena.shrink(first, units, units_left) };
@@ -233,47 +224,31 @@ impl Model {
         for (at, state) in (0..).zip(states.iter().take(kept as usize)) {
             self.arena.set_state(place + at * STATE_BYTES, *state);
         }
-        self.arena.set_sum(context, sum + escape - (escape >> 1));
+        let mut kind = self.arena.kind(context) | kind::RESCALED;
+        if kept < known {
+            let left = states.iter().take(kept as usize);
+            kind = left.fold(kind & !kind::HIGH, |kind, state| kind | kind_of(state.symbol));
+        }
+        self.arena.set_kind(context, kind);
+        self.arena.set_sum(context, sum.wrapping_add(escape.wrapping_sub(escape >> 1)));
         self.found = place;
     }
-}
 
-fn high_bits(symbol: u8) -> u8 {
-    if symbol >= HIGH_SYMBOL { 8 } else { 0 }
-}
-
-/// Rows by how many symbols are left: one each up to three, then ever wider.
-fn row_of(left: u32) -> usize {
-    let (mut row, mut width, mut until) = (2_u32.min(left - 1), 1, 4);
-    if left > 3 {
-        row = 3;
-        while until < left {
-            row += 1;
-            width += 1;
-            until += width;
-        }
+    /// A context knows only this symbol from now on.
+    pub(super) fn stay_alone(&mut self, context: u32, state: State) {
+        let after = self.arena.kind(context) & kind::AFTER_HIGH;
+        self.arena.set_kind(context, after | kind_of(state.symbol));
+        self.arena.set_state(self.arena.only_state(context), state);
     }
-    row as usize
 }
 
 #[cfg(test)]
 mod tests {
-    use super::row_of;
+    use super::ROWS;
 
     #[test]
     fn rows_become_wider() {
-        let mut expected = vec![0, 1, 2];
-        let (mut row, mut left, mut step) = (3, 1, 1);
-        while expected.len() < 256 {
-            expected.push(row);
-            left -= 1;
-            if left == 0 {
-                row += 1;
-                step += 1;
-                left = step;
-            }
-        }
-        let rows: Vec<_> = (1..=256).map(row_of).collect();
-        assert_eq!(rows, expected);
+        assert_eq!(ROWS[..12], [0, 1, 2, 3, 4, 5, 6, 6, 7, 7, 7, 8]);
+        assert_eq!((ROWS[196], ROWS[256]), (24, 26));
     }
 }

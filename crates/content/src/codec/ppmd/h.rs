@@ -1,67 +1,20 @@
-//! PPMd, variant H (D. Shkarin, "PPM: one step to practicality", 2002): the model, as RAR 3 and 7z have it. Rule: the
-//! same numbers in the same order as everybody's, for a model that is off by one reads noise from there on.
-//!
-//! The model predicts the next byte from the up to 64 bytes before it and learns from what it was. It knows nothing of
-//! where its bits come from: RAR and 7z have each a range coder of its own, which is a [`Coder`].
+//! Variant H, as RAR 3 and 7z have it. Rule: when its memory is used up it begins anew.
 
-mod arena;
-mod coder;
 mod context;
 mod stream;
 mod successors;
 
-pub(crate) use coder::{Bytes, Coder, RarCoder, SYMBOL_BYTES_MAX, SevenZipCoder};
-pub(crate) use stream::{SevenZipPpmd, seven_zip};
+pub(crate) use stream::seven_zip;
 
-use arena::{Arena, CONTEXT_BYTES, State};
+use super::arena::{self, Arena, CONTEXT_BYTES, Found, Joining, State};
+use super::{
+    BINARY_SCALE_BITS, Bytes, Coder, ESCAPES_AT_FIRST, Estimate, FREQUENCY_MAX, ORDER_MAX, PERIOD_BITS,
+};
 use lockgate_model::{Pool, Reason};
 use std::sync::Arc;
 
-/// What a byte costs, for each KiB.
-pub(crate) const NANOS_PER_KIB: u32 = 100_000;
-/// The highest order, as its byte allows.
-pub(crate) const ORDER_MAX: u32 = 64;
-/// Memory that the model may be told to use: the least with which there is any, and the most of RAR.
-pub(crate) const MEMORY_BYTES_MIN: u32 = 1 << 11;
-
-/// The scale of a context with one symbol, and how fast what is known of it follows.
-const BINARY_SCALE_BITS: u32 = 14;
-const PERIOD_BITS: u32 = 7;
-const INTERVAL: u16 = 1 << PERIOD_BITS;
-/// No symbol is counted further.
-const FREQUENCY_MAX: u32 = 124;
-/// Escapes at first, by how certain the context was.
-const ESCAPES_AT_FIRST: [u16; 8] = [0x3cdd, 0x1f3f, 0x59bf, 0x48f3, 0x64a1, 0x5abc, 0x6632, 0x6051];
-/// Escapes of a context that has just got its second symbol.
-const ESCAPES: [u8; 16] = [25, 14, 9, 7, 5, 5, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2];
-
-/// How often a context of a kind escaped: the secondary estimation.
-#[derive(Clone, Copy, Debug, Default)]
-struct Estimate {
-    sum: u16,
-    shift: u8,
-    count: u8,
-}
-
-impl Estimate {
-    fn mean(&mut self) -> u32 {
-        let mean = self.sum >> self.shift;
-        self.sum = self.sum.wrapping_sub(mean);
-        u32::from(mean).max(1)
-    }
-
-    fn update(&mut self) {
-        if u32::from(self.shift) >= PERIOD_BITS {
-            return;
-        }
-        self.count = self.count.wrapping_sub(1);
-        if self.count == 0 {
-            self.sum = self.sum.wrapping_shl(1);
-            self.count = (3_u32 << self.shift) as u8;
-            self.shift += 1;
-        }
-    }
-}
+/// The least memory with which there is any model.
+const MEMORY_BYTES_MIN: u32 = 1 << 11;
 
 /// What is predicted from what.
 pub(crate) struct Model {
@@ -96,7 +49,7 @@ impl Model {
             return Err(Reason::Damaged);
         }
         let mut model = Self {
-            arena: Arena::new(pool, memory_bytes)?,
+            arena: Arena::new(pool, memory_bytes, Joining::Marked)?,
             order_max,
             min_context: 0,
             max_context: 0,
@@ -112,7 +65,7 @@ impl Model {
             char_mask: [0; 256],
             binary: vec![[0; 64]; 128],
             estimates: [[Estimate::default(); 16]; 25],
-            no_estimate: Estimate { sum: 0, shift: PERIOD_BITS as u8, count: 64 },
+            no_estimate: Estimate::NONE,
         };
         model.restart()?;
         Ok(model)
@@ -201,9 +154,9 @@ impl Model {
     /// `false` where the memory is used up.
     fn learn(&mut self) -> Result<bool, Reason> {
         let mut found = self.arena.state(self.found);
-        let in_suffix = self.learn_in_suffix(found);
+        let in_suffix = self.arena.learn_in_suffix(self.min_context, found);
         if self.order_fall == 0 {
-            let Some(context) = self.create_successors(successors::Found::InLongest, in_suffix)? else {
+            let Some(context) = self.create_successors(Found::InLongest, in_suffix)? else {
                 return Ok(false);
             };
             (self.min_context, self.max_context) = (context, context);
@@ -213,7 +166,7 @@ impl Model {
         let Some(mut successor) = self.arena.push_text(found.symbol)? else { return Ok(false) };
         if found.successor != 0 {
             if found.successor <= self.arena.text() {
-                match self.create_successors(successors::Found::InShorter, in_suffix)? {
+                match self.create_successors(Found::InShorter, in_suffix)? {
                     Some(context) => found.successor = context,
                     None => return Ok(false),
                 }
@@ -234,40 +187,6 @@ impl Model {
         }
         (self.min_context, self.max_context) = (found.successor, found.successor);
         Ok(true)
-    }
-
-    /// The symbol counts for the next shorter context, too; where it stands there.
-    fn learn_in_suffix(&mut self, found: State) -> Option<u32> {
-        let suffix = self.arena.suffix(self.min_context);
-        if u32::from(found.frequency) >= FREQUENCY_MAX / 4 || suffix == 0 {
-            return None;
-        }
-        let arena = &mut self.arena;
-        if arena.count(suffix) == 1 {
-            let at = arena.only_state(suffix);
-            let mut state = arena.state(at);
-            state.frequency += u8::from(state.frequency < 32);
-            arena.set_state(at, state);
-            return Some(at);
-        }
-        let first = arena.states(suffix);
-        let mut at = arena.find(suffix, found.symbol);
-        if at != first {
-            let before = arena.state(at - arena::STATE_BYTES);
-            let state = arena.state(at);
-            if state.frequency >= before.frequency {
-                arena.set_state(at, before);
-                at -= arena::STATE_BYTES;
-                arena.set_state(at, state);
-            }
-        }
-        let mut state = arena.state(at);
-        if u32::from(state.frequency) < FREQUENCY_MAX - 9 {
-            state.frequency += 2;
-            arena.set_state(at, state);
-            arena.set_sum(suffix, arena.sum(suffix).wrapping_add(2));
-        }
-        Some(at)
     }
 
     /// All contexts between the longest and the one that knew the symbol learn it. `false` where the memory is used up.

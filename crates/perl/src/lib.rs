@@ -1,11 +1,18 @@
 //! Perl's regular expressions over bytes, as PCRE subsignatures use them. Rule: every search has a bound: linear where
 //! the expression is regular, else a number of steps.
 //!
+//! ```
+//! use lockgate_perl::{Flags, Found, Perl, Start};
+//! let perl = Perl::parse(r"(a+)b\1", Flags::default()).unwrap();
+//! assert_eq!(perl.find(b"xaabaa", 0, Start::Any, &mut 1000), Found::At(1, 6));
+//! ```
+//!
 //! The syntax is that of the PCRE2 manual, "pcre2pattern", without recursion, verbs and callouts. An expression that is
 //! regular is given to the `regex` crate; one that needs backtracking (back references, look-around, atomic groups) is run
 //! by [`machine`]. Case is that of ASCII, a character is a byte.
 
 mod escape;
+mod literal;
 mod machine;
 mod parser;
 mod plain;
@@ -17,7 +24,7 @@ use std::sync::OnceLock;
 
 /// Letters behind an expression that change how it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Flags {
+pub struct Flags {
     /// `i`: letters agree in both cases.
     pub any_case: bool,
     /// `s`: a dot agrees with a line's end, too.
@@ -34,19 +41,23 @@ pub(crate) struct Flags {
 
 /// Where an expression cannot be read, from 0, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unread {
+pub struct Unread {
+    /// The byte, from 0.
     pub at: usize,
+    /// What is wrong there.
     pub what: &'static str,
 }
 
 /// An expression, checked; what runs it is made when it is first asked for, since few ever are.
-pub(crate) struct Perl {
+#[derive(Debug)]
+pub struct Perl {
     text: Box<str>,
     flags: Flags,
     runner: OnceLock<Runner>,
 }
 
 /// What searches.
+#[derive(Debug)]
 enum Runner {
     Regular(Box<regex::bytes::Regex>),
     Backtracking(Box<program::Program>),
@@ -54,16 +65,19 @@ enum Runner {
 
 /// Whether a match may start later than at the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
+    /// It begins there or nowhere.
     First,
+    /// There, or later.
     Any,
 }
 
 /// What a search came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Found {
     /// From, and to.
     At(usize, usize),
+    /// There is none.
     Nowhere,
     /// The steps are spent.
     Spent,
@@ -81,6 +95,11 @@ impl Perl {
     pub fn parse(text: &str, flags: Flags) -> Result<Self, Unread> {
         parser::parse(text.as_bytes(), flags)?;
         Ok(Self { text: text.into(), flags, runner: OnceLock::new() })
+    }
+
+    /// Text that stands in whatever it matches, letters in either case; empty where none is certain.
+    pub fn text_needed(&self) -> Vec<u8> {
+        parser::parse(self.text.as_bytes(), self.flags).map_or(Vec::new(), |tree| literal::of(&tree))
     }
 
     /// The first match from `from` on. Each step is taken from `steps`.

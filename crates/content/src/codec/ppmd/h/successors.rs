@@ -1,16 +1,9 @@
 //! New contexts for a symbol that was met where it had none. Rule: one for each order that knew the symbol, or none at all.
 
-use super::arena::State;
-use super::{Model, ORDER_MAX, is_context};
+use super::super::ORDER_MAX;
+use super::super::arena::{Found, State};
+use super::{Model, is_context};
 use lockgate_model::Reason;
-
-/// Where the symbol was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// In the longest context: it has its successor from the caller.
-    InLongest,
-    InShorter,
-}
 
 impl Model {
     /// The context that follows the symbol that was found; `None` where the memory is used up.

@@ -1,6 +1,7 @@
 //! A stream of PPMd as 7z has it. Rule: it ends where the archive says, for it does not say so itself.
 
-use super::{Model, SYMBOL_BYTES_MAX, SevenZipCoder};
+use super::super::{SYMBOL_BYTES_MAX, SevenZipCoder};
+use super::Model;
 use crate::codec::lzhuf::bits::Bits;
 use crate::codec::lzhuf::window::Window;
 use crate::codec::lzhuf::{Scheme, Symbol, Unlz};

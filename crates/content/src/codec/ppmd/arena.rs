@@ -4,23 +4,41 @@
 //! How blocks are found, split and joined decides when the memory is used up, and with it what the model predicts; so it
 //! is done as the original does it. Places are numbers of bytes from the arena's beginning; 0 is no place.
 
+mod joining;
+
+use super::FREQUENCY_MAX;
 use lockgate_model::{Grant, Pool, Reason};
 use std::sync::Arc;
 
 /// A unit, and what lies before the first so that no place is 0.
 const UNIT_BYTES: u32 = 12;
-/// A context: how many symbols, the sum of their frequencies, their place, the context that is shorter by one.
+/// A context: how many symbols but one, of what kind, the sum of their frequencies, their place, the context that is shorter by one.
 pub(super) const CONTEXT_BYTES: u32 = UNIT_BYTES;
 /// A state: a symbol, its frequency, the context that follows it.
 pub(super) const STATE_BYTES: u32 = 6;
 /// Sizes of blocks: 1 to 4 units, then in steps of 2, 3 and 4 up to 128.
 const SIZES: usize = 38;
-/// What marks a block that is free, while free ones are joined.
-const FREE: u16 = u16::MAX;
 /// By how much the grant grows.
 const GRANT_BYTES: u32 = 64 << 10;
 /// What the model holds beside the memory itself.
 const BESIDE_BYTES: u64 = 32 << 10;
+
+/// How free blocks that stand side by side become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// They are marked while it is done, as variant H does it.
+    Marked,
+    /// They are always marked and counted, as variant I does it.
+    Stamped,
+}
+
+/// Where the symbol was found for which contexts are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In the longest context: it has its successor from the caller.
+    InLongest,
+    InShorter,
+}
 
 /// A symbol in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +57,9 @@ pub(super) struct Arena {
     low: u32,
     high: u32,
     free: [u32; SIZES],
+    /// How many blocks are free.
+    free_count: [u32; SIZES],
+    joining: Joining,
     /// How often a block was not found, down to the next joining.
     glue_count: u32,
     units_of: [u32; SIZES],
@@ -54,7 +75,7 @@ impl Arena {
     /// # Errors
     ///
     /// As the pool says.
-    pub(super) fn new(pool: &Arc<Pool>, bytes: u32) -> Result<Self, Reason> {
+    pub(super) fn new(pool: &Arc<Pool>, bytes: u32, joining: Joining) -> Result<Self, Reason> {
         let mut units_of = [0; SIZES];
         for (at, units) in (0_u32..).zip(&mut units_of) {
             *units = match at {
@@ -81,6 +102,8 @@ impl Arena {
             low: 0,
             high: 0,
             free: [0; SIZES],
+            free_count: [0; SIZES],
+            joining,
             glue_count: 0,
             units_of,
             size_of,
@@ -93,7 +116,7 @@ impl Arena {
 
     /// All is free.
     pub(super) fn restart(&mut self) {
-        self.free = [0; SIZES];
+        (self.free, self.free_count) = ([0; SIZES], [0; SIZES]);
         self.text = UNIT_BYTES;
         self.high = self.top();
         self.low = self.units_begin();
@@ -166,11 +189,20 @@ impl Arena {
 
     /// How many symbols a context knows.
     pub(super) fn count(&self, context: u32) -> u32 {
-        self.u16(context).into()
+        u32::from(self.byte(context)) + 1
     }
 
     pub(super) fn set_count(&mut self, context: u32, count: u32) {
-        self.put(context, (count as u16).to_le_bytes());
+        self.put(context, [count.wrapping_sub(1) as u8]);
+    }
+
+    /// Of what kind it is, as variant I has it.
+    pub(super) fn kind(&self, context: u32) -> u8 {
+        self.byte(context + 1)
+    }
+
+    pub(super) fn set_kind(&mut self, context: u32, kind: u8) {
+        self.put(context + 1, [kind]);
     }
 
     /// The sum of its frequencies, and of what is kept for escapes.
@@ -229,6 +261,39 @@ impl Arena {
         first + (0..last).find(is_it).unwrap_or(last) * STATE_BYTES
     }
 
+    /// The symbol counts for the next shorter context, too; where it stands there.
+    pub(super) fn learn_in_suffix(&mut self, context: u32, found: State) -> Option<u32> {
+        let suffix = self.suffix(context);
+        if u32::from(found.frequency) >= FREQUENCY_MAX / 4 || suffix == 0 {
+            return None;
+        }
+        if self.count(suffix) == 1 {
+            let at = self.only_state(suffix);
+            let mut state = self.state(at);
+            state.frequency += u8::from(state.frequency < 32);
+            self.set_state(at, state);
+            return Some(at);
+        }
+        let first = self.states(suffix);
+        let mut at = self.find(suffix, found.symbol);
+        if at != first {
+            let before = self.state(at - STATE_BYTES);
+            let state = self.state(at);
+            if state.frequency >= before.frequency {
+                self.set_state(at, before);
+                at -= STATE_BYTES;
+                self.set_state(at, state);
+            }
+        }
+        let mut state = self.state(at);
+        if u32::from(state.frequency) < FREQUENCY_MAX - 9 {
+            state.frequency += 2;
+            self.set_state(at, state);
+            self.set_sum(suffix, self.sum(suffix).wrapping_add(2));
+        }
+        Some(at)
+    }
+
     /// A new context of no symbols and no suffix; `None` where the memory is used up.
     pub(super) fn new_context(&mut self) -> Result<Option<u32>, Reason> {
         let context = if self.high != self.low {
@@ -242,8 +307,8 @@ impl Arena {
             self.rare_units(0)?
         };
         if let Some(context) = context {
+            // One symbol.
             self.put(context, [0; UNIT_BYTES as usize]);
-            self.set_count(context, 1);
         }
         Ok(context)
     }
@@ -311,17 +376,6 @@ impl Arena {
         }
     }
 
-    fn push(&mut self, block: u32, size: usize) {
-        self.put(block, self.free[size].to_le_bytes());
-        self.free[size] = block;
-    }
-
-    fn pop(&mut self, size: usize) -> u32 {
-        let block = self.free[size];
-        self.free[size] = self.u32(block);
-        block
-    }
-
     /// Frees what a block has beyond a smaller size.
     fn split(&mut self, block: u32, size: usize, new_size: usize) {
         let mut rest = self.units_of[size] - self.units_of[new_size];
@@ -340,7 +394,6 @@ impl Arena {
     /// A block where none of its size is free and no units are left between.
     fn rare_units(&mut self, size: usize) -> Result<Option<u32>, Reason> {
         if self.glue_count == 0 {
-            self.glue_count = 255;
             self.glue();
             if self.free[size] != 0 {
                 return Ok(Some(self.pop(size)));
@@ -357,81 +410,8 @@ impl Arena {
             return Ok(None);
         }
         self.units_start -= bytes;
-        let instead_of_text = self.units_begin() - self.units_start;
+        let instead_of_text = self.units_begin().saturating_sub(self.units_start);
         self.touch(3, instead_of_text)?;
         Ok(Some(self.units_start))
-    }
-
-    /// Joins free blocks that stand side by side. They are marked, listed by their newest, joined with those behind
-    /// them, and become free blocks again.
-    fn glue(&mut self) {
-        if self.low != self.high {
-            self.put(self.low, [0]);
-        }
-        // The list goes through the blocks themselves, the newest first.
-        let mut newest = 0_u32;
-        for size in 0..SIZES {
-            while self.free[size] != 0 {
-                let block = self.pop(size);
-                self.put(block, FREE.to_le_bytes());
-                self.put(block + 2, (self.units_of[size] as u16).to_le_bytes());
-                self.put(block + 4, newest.to_le_bytes());
-                newest = block;
-            }
-        }
-        // One that is joined to a block before it in the list is taken out of the list, for it may be written over; one
-        // that is joined to a later block is met before that.
-        let (mut block, mut last) = (newest, 0);
-        while block != 0 {
-            let next = self.u32(block + 4);
-            if self.u16(block + 2) > 0 || last == 0 {
-                self.join(block);
-                last = block;
-            } else {
-                self.put(last + 4, next.to_le_bytes());
-            }
-            block = next;
-        }
-        let mut block = newest;
-        while block != 0 {
-            let next = self.u32(block + 4);
-            self.free_joined(block);
-            block = next;
-        }
-    }
-
-    /// Joins a block with the free ones behind it, which have no units then.
-    fn join(&mut self, block: u32) {
-        let mut units = u32::from(self.u16(block + 2));
-        while units > 0 {
-            let next = block + units * UNIT_BYTES;
-            let more = u32::from(self.u16(next + 2));
-            if next >= self.top() || self.u16(next) != FREE || units + more >= 0x10000 {
-                break;
-            }
-            units += more;
-            self.put(next + 2, [0; 2]);
-            self.put(block + 2, (units as u16).to_le_bytes());
-        }
-    }
-
-    fn free_joined(&mut self, mut block: u32) {
-        let mut units = u32::from(self.u16(block + 2));
-        while units > 128 {
-            self.push(block, SIZES - 1);
-            block += 128 * UNIT_BYTES;
-            units -= 128;
-        }
-        if units == 0 {
-            return;
-        }
-        let mut size = self.size_for(units);
-        if self.units_of[size] != units {
-            size -= 1;
-            let rest = units - self.units_of[size];
-            // The rest is of one to three units, which are the sizes of these numbers less one.
-            self.push(block + (units - rest) * UNIT_BYTES, rest as usize - 1);
-        }
-        self.push(block, size);
     }
 }

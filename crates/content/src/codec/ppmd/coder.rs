@@ -1,4 +1,4 @@
-//! The two range coders that variant H is used with. Rule: bytes come from elsewhere, and never fail; behind the end they are 0.
+//! The range coders that the model is used with. Rule: bytes come from elsewhere, and never fail; behind the end they are 0.
 
 use super::BINARY_SCALE_BITS;
 use crate::codec::lzhuf::bits::Bits;
@@ -30,15 +30,15 @@ pub(crate) trait Coder {
 /// The most bytes that one symbol of the model takes: a few for each order that is escaped from.
 pub(crate) const SYMBOL_BYTES_MAX: usize = 4 * (super::ORDER_MAX as usize + 2);
 
-/// RAR's: without carry.
+/// RAR's, and zip's: without carry.
 #[derive(Clone, Debug)]
-pub(crate) struct RarCoder {
+pub(crate) struct CarrylessCoder {
     low: u32,
     code: u32,
     range: u32,
 }
 
-impl RarCoder {
+impl CarrylessCoder {
     /// Begins with four bytes.
     pub(crate) fn new(bytes: &mut impl Bytes) -> Self {
         let code = (0..4).fold(0, |code, _| code << 8 | u32::from(bytes.next()));
@@ -67,7 +67,7 @@ impl RarCoder {
     }
 }
 
-impl Coder for RarCoder {
+impl Coder for CarrylessCoder {
     fn count(&mut self, scale: u32) -> u32 {
         self.range = (self.range / scale.max(1)).max(1);
         self.code.wrapping_sub(self.low) / self.range
