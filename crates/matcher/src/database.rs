@@ -1,6 +1,6 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Folding, Shape};
+use crate::blocks::{Blocks, Candidate, Folding, Shape, Sought};
 use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
@@ -51,8 +51,6 @@ pub(crate) struct Front {
     pub check: Check,
     /// How long the segment is, if it is what the check says and nothing else; else 0.
     pub whole: u8,
-    /// The segment's bytes, if it is nothing else and longer: where they are, and how many. Else 0.
-    pub literal: (u32, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +76,7 @@ impl Database {
             tail_bytes: 0,
             patterns: pattern_count,
         };
-        let mut windows: BTreeMap<Shape, Vec<(u32, Window, Check)>> = BTreeMap::new();
+        let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
         for (number, pattern) in patterns.iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let (rank, anchor) = match at {
@@ -98,8 +96,7 @@ impl Database {
                             window
                         }
                         Some(Search::Blocks(shape, window)) => {
-                            let check = Check::new(&piece.head, &window);
-                            windows.entry(shape).or_default().push((id, window.clone(), check));
+                            windows.entry(shape).or_default().push((id, window.clone()));
                             window
                         }
                     }
@@ -123,14 +120,13 @@ impl Database {
         database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
-        windows.iter().for_each(|(shape, windows)| database.add_group(*shape, windows));
+        windows.into_iter().for_each(|(shape, windows)| database.add_group(shape, windows));
         database
     }
 
     /// What is looked at first of a segment with this window.
     fn front(&self, piece: &Piece, call: Call, window: &Window) -> Front {
         let is_whole = self.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
-        let literal = self.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
         Front {
             prefix_min: window.prefix_min,
             prefix_width: window.prefix_width,
@@ -139,7 +135,6 @@ impl Database {
                 Call::Asked => Check::alone(&piece.head),
             },
             whole: if is_whole { piece.length_max as u8 } else { 0 },
-            literal: literal.unwrap_or((0, 0)),
         }
     }
 
@@ -161,34 +156,35 @@ impl Database {
     }
 
     /// Windows that are searched in one pass.
-    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window, Check)]) {
+    fn add_group(&mut self, shape: Shape, windows: Vec<(u32, Window)>) {
         if shape.when.is_led() {
-            for before in windows.iter().filter_map(|(id, _, _)| id.checked_sub(1)) {
+            for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
         }
+        let sought = |(segment, window)| {
+            let literal = self.program.literal(self.segments[segment as usize].atoms);
+            // A shorter one is looked at whole by its check.
+            let literal = literal.filter(|(_, length)| *length > CHECK_BYTES).unwrap_or((0, 0));
+            Sought { check: self.fronts[segment as usize].check, segment, window, literal }
+        };
+        let windows: Vec<Sought> = windows.into_iter().map(sought).collect();
         if !Short::fits(shape) {
-            return self.groups.push(Blocks::new(shape, windows));
+            return self.groups.push(Blocks::new(shape, &windows));
         }
         let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, windows, &rates));
+        self.shorts.push(Short::new(shape, &windows, &rates));
     }
 
-    /// Something of what a segment is compared with: whoever asks has it near then.
+    /// Something of what a candidate's segment is compared with: whoever asks has it near then.
     #[inline]
-    pub(crate) fn touch(&self, segment: u32) -> u8 {
-        let front = &self.fronts[segment as usize];
-        match (front.literal.1, front.whole) {
-            (0, 0) => {
-                let segment = self.segments.get(segment as usize);
-                segment.map_or(0, |segment| self.program.touch(segment.atoms.0))
-            }
-            (0, whole) => whole,
-            _ => {
-                let bytes = self.program.bytes(front.literal);
-                bytes.first().unwrap_or(&0) ^ bytes.last().unwrap_or(&0)
-            }
+    pub(crate) fn touch(&self, candidate: &Candidate) -> u8 {
+        if candidate.literal.1 > 0 {
+            let bytes = self.program.bytes(candidate.literal);
+            return bytes.first().unwrap_or(&0) ^ bytes.last().unwrap_or(&0);
         }
+        let segment = self.segments.get(candidate.segment as usize);
+        segment.map_or(0, |segment| self.program.touch(segment.atoms.0))
     }
 
     /// The state of a stream that begins.
@@ -238,7 +234,7 @@ impl Database {
 const TAIL_BYTES_MAX: usize = 4096;
 
 lockgate_stored::stored!(enum Rank { 0 => First, 1 => Follower });
-lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole, literal });
+lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole });
 lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor, leads });
 lockgate_stored::stored!(
     struct Database { program, segments, fronts, groups, shorts, places, runs, tail_bytes, patterns },
@@ -259,7 +255,7 @@ impl Database {
             && self.segments.iter().all(leads_on)
             // Only another segment of the pattern follows one.
             && self.segments.last().is_none_or(|last| last.link == Link::Last)
-            && self.groups.iter().all(|group| group.is_below(count))
+            && self.groups.iter().all(|group| group.is_below(count, self.program.byte_count()))
             && self.shorts.iter().all(|short| short.is_below(count))
             && self.places.is_below(count)
             && self.runs.iter().all(|run| run.is_below(count))

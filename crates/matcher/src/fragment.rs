@@ -174,6 +174,9 @@ pub(crate) fn length_max(fragments: &[Fragment]) -> usize {
     fragments.iter().map(usable).max().unwrap_or(0)
 }
 
+/// The bit that tells a letter's cases apart.
+pub(crate) const LETTER_CASE: u8 = 0x20;
+
 /// How many bytes a check looks at. It looks at all of a segment that has no more.
 pub(crate) const CHECK_BYTES: u32 = 8;
 
@@ -242,6 +245,11 @@ impl Check {
             cells.iter().take(8).rev().fold(0, |word, cell| word << 8 | u64::from(byte(cell)))
         };
         Check { value: word(|cell| cell.value), mask: word(|cell| cell.mask), at: 0 }
+    }
+
+    /// The eight bytes, little end first, and which bits of each count.
+    pub fn bytes(&self) -> (u64, [u8; 8]) {
+        (self.value, self.mask.to_le_bytes())
     }
 
     /// The check of a segment, as it is seen from the first byte of its window. Where the segment begins at no fixed distance,

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// How many places are looked at together.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 64;
 
 /// A pattern was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -295,7 +295,7 @@ impl Found {
 
     /// Searches for the windows of some groups, and verifies where they may stand.
     fn search(&mut self, database: &Database, when: When, view: &View<'_>) {
-        let mut waiting = [Candidate { segment: 0, window: 0 }; TOGETHER];
+        let mut waiting = [Candidate { segment: 0, window: 0, literal: (0, 0), prefix: 0 }; TOGETHER];
         let mut count = 0;
         let mut found = |candidate: Candidate| {
             let is_led = !when.is_led() || self.led.as_ref().is_some_and(|led| led.has(candidate.segment));
@@ -322,10 +322,11 @@ impl Found {
         let mut count = 0;
         for at in 0..waiting.len() {
             waiting[count] = waiting[at];
-            count += usize::from(may_stand(database, &waiting[at], view));
+            let is_literal = waiting[at].literal.1 > 0;
+            count += usize::from(is_literal || may_stand(database, &waiting[at], view));
         }
         let left = &waiting[..count];
-        let near = left.iter().fold(0, |all, candidate| all ^ database.touch(candidate.segment));
+        let near = left.iter().fold(0, |all, candidate| all ^ database.touch(candidate));
         std::hint::black_box(near);
         for candidate in left {
             self.candidate(database, *candidate, view);
@@ -345,6 +346,15 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
+        if let (_, length @ 1..) = candidate.literal {
+            let Some(start) = candidate.window.checked_sub(u64::from(candidate.prefix)) else { return };
+            if start + u64::from(length) <= view.end() {
+                if view.is_at(start, database.program.bytes(candidate.literal)) {
+                    self.matched(database, candidate.segment, start, u64::from(length));
+                }
+                return;
+            }
+        }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
         if front.prefix_width == 0 {
@@ -352,12 +362,6 @@ impl Found {
                 Some(eight) if !front.check.passes(eight) => {}
                 Some(_) if front.whole > 0 => {
                     self.matched(database, candidate.segment, latest, u64::from(front.whole));
-                }
-                _ if front.literal.1 > 0 && view.end() >= latest + u64::from(front.literal.1) => {
-                    let bytes = database.program.bytes(front.literal);
-                    if view.is_at(latest, bytes) {
-                        self.matched(database, candidate.segment, latest, bytes.len() as u64);
-                    }
                 }
                 _ => {
                     self.verify(database, candidate.segment, latest, view);
@@ -380,7 +384,11 @@ impl Found {
         let window = end - u64::from(run.length);
         match run.part {
             RunPart::Whole => self.matched(database, run.segment, window, u64::from(run.length)),
-            RunPart::Window => self.candidate(database, Candidate { segment: run.segment, window }, view),
+            RunPart::Window => self.candidate(
+                database,
+                Candidate { segment: run.segment, window, literal: (0, 0), prefix: 0 },
+                view,
+            ),
         }
     }
 

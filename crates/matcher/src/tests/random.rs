@@ -234,3 +234,50 @@ fn patterns_are_found_in_base64_and_at_its_edges() {
         assert_eq!(scan_cut(&database, &content, &cuts), expected, "{case:?} {has_encoded}, cut");
     }
 }
+
+/// Many short literals over few letters: windows, keys and lists that they share.
+#[test]
+fn short_literals_that_are_much_alike_are_found() {
+    for (seed, least) in [(80, 2), (81, 3), (82, 5), (83, 6), (84, 7), (85, 9), (86, 11)] {
+        for case in [Case::Sensitive, Case::Insensitive] {
+            let mut dice = Dice(seed);
+            let mut literals: Vec<Vec<u8>> = (0..300)
+                .map(|_| {
+                    let length = least + dice.roll(6);
+                    (0..length).map(|_| b"abAz"[dice.roll(4) as usize]).collect()
+                })
+                .collect();
+            if case == Case::Insensitive {
+                literals.iter_mut().for_each(|literal| literal.make_ascii_lowercase());
+            }
+            literals.sort();
+            literals.dedup();
+            let mut set = PatternSet::new();
+            for literal in &literals {
+                set.add(&Wildcard::literal(literal), case, Anchor::Anywhere).unwrap();
+            }
+            let database = set.compile().unwrap();
+            let mut content = Vec::new();
+            while content.len() < 2000 {
+                content.extend((0..dice.roll(9)).map(|_| b"abAz"[dice.roll(4) as usize]));
+                content.extend_from_slice(&literals[dice.roll(literals.len() as u64) as usize]);
+            }
+            let text = match case {
+                Case::Sensitive => content.clone(),
+                Case::Insensitive => content.to_ascii_lowercase(),
+            };
+            let mut expected: Found = Vec::new();
+            for (id, literal) in literals.iter().enumerate() {
+                let places = text.windows(literal.len()).enumerate().filter(|(_, bytes)| bytes == literal);
+                expected.extend(places.map(|(at, _)| (id as u32, at as u64, (at + literal.len()) as u64)));
+            }
+            expected.sort_unstable_by_key(|(id, start, end)| (*end, *id, *start));
+            let name = format!("{least} {case:?} {}", database.strategies().join(", "));
+            assert_eq!(scan_cut(&database, &content, &[]), expected, "{name}");
+            for step in [1, 2, 5, 17, 23, 40, 101] {
+                let cuts: Vec<usize> = (step..content.len()).step_by(step).collect();
+                assert_eq!(scan_cut(&database, &content, &cuts), expected, "{name}, {step}");
+            }
+        }
+    }
+}

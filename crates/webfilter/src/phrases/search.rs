@@ -306,7 +306,7 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
         of_kind(&list(core), Kind::Core, 0),
     ];
     Sought {
-        classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
+        classes: (three.len() + two.len() > 0).then(|| Classes::new(three, two)),
         cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
         behind: Filter::new(&long, &[]),
         before: Filter::new(&long_before, &[]),
