@@ -6,6 +6,7 @@ mod carriers;
 mod dialogues;
 mod documents;
 mod http;
+mod packets;
 mod settings;
 mod tls;
 mod weblists;
@@ -39,6 +40,7 @@ fn main() {
     websocket::seeds(&corpus);
     dialogues::proxy_protocol(&corpus);
     tls::seeds(&corpus);
+    packets::seeds(&corpus);
     patterns(&corpus);
     signatures(&corpus);
     waist(&corpus, &samples);
