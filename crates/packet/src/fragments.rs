@@ -100,7 +100,6 @@ struct Fragment<'a> {
 pub(crate) struct Fragments {
     unfinished: HashMap<Key, Unfinished>,
     by_age: BTreeMap<(Time, u64), Key>,
-    policy: FragmentPolicy,
     timeout: Duration,
     held_bytes: usize,
     bytes_max: usize,
@@ -108,11 +107,10 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    pub(crate) fn new(policy: FragmentPolicy, timeout: Duration, bytes_max: usize) -> Self {
+    pub(crate) fn new(timeout: Duration, bytes_max: usize) -> Self {
         Self {
             unfinished: HashMap::new(),
             by_age: BTreeMap::new(),
-            policy,
             timeout,
             held_bytes: 0,
             bytes_max,
@@ -126,7 +124,13 @@ impl Fragments {
     }
 
     /// A fragment, and the packet of IP that it completes. What is odd is added to the fragment's events.
-    pub(crate) fn insert(&mut self, time: Time, packet: &mut Packet<'_>, vlans: Vlans) -> Option<Vec<u8>> {
+    pub(crate) fn insert(
+        &mut self,
+        time: Time,
+        packet: &mut Packet<'_>,
+        vlans: Vlans,
+        policy: FragmentPolicy,
+    ) -> Option<Vec<u8>> {
         let ip = packet.ip?;
         let fragment = fragment(&ip, vlans, packet.depth)?;
         let is_four = matches!(ip, Ip::V4(_));
@@ -144,7 +148,6 @@ impl Fragments {
         self.expire(time);
         let age = (time, self.count);
         self.count += 1;
-        let policy = self.policy;
         let entry = self.unfinished.entry(fragment.key).or_insert_with(|| {
             self.held_bytes += PACKET_BYTES;
             Unfinished { pieces: Pieces::default(), end: None, header: Vec::new(), age }

@@ -28,9 +28,11 @@ pub use flow::{Counts, Endpoint, Flow, FlowEnd, FlowState};
 pub use flows::Timeouts;
 pub use fragments::FragmentPolicy;
 pub use ip::{FragmentHeader, Ip, Ipv4, Ipv4Option, Ipv4Options, Ipv6, protocol};
-pub use lockgate_model::Direction;
+pub use lockgate_model::{Direction, Network};
 pub use packet::{Ethernet, Inner, LinkType, Origin, Packet, Quoted, Tunnel, VLANS_MAX, Vlans};
 pub use stream::{Delivery, Midstream, OneSided, StreamPolicy, Tcp as TcpConnection, TcpState, Verdict};
 pub use time::Time;
-pub use tracker::{Checksums, Chunk, Gap, Interest, Observer, Place, Settings, Tracker, VlanTracking};
+pub use tracker::{
+    Checksums, Chunk, Gap, Interest, Observer, Place, Settings, Target, Tracker, VlanTracking,
+};
 pub use transport::{Icmp, Sctp, Tcp, TcpOptions, Transport, Udp, tcp_flag};

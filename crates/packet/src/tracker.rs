@@ -11,8 +11,9 @@ use crate::stream::{
     Delivery, Midstream, OneSided, Opened, Output, Rules, Segment, Session, StreamPolicy, Verdict,
 };
 use crate::time::Time;
-use crate::transport::Transport;
-use lockgate_model::Direction;
+use crate::transport::{Transport, tcp_flag};
+use lockgate_model::{Direction, Network};
+use std::net::IpAddr;
 use std::time::Duration;
 
 #[cfg(test)]
@@ -41,6 +42,17 @@ pub enum VlanTracking {
     Ignored,
 }
 
+/// Systems of one kind, as `host-os-policy` names them.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where they are.
+    pub network: Network,
+    /// Whose bytes count for them where segments overlap.
+    pub stream_policy: StreamPolicy,
+    /// Whose bytes count for them where fragments overlap.
+    pub fragment_policy: FragmentPolicy,
+}
+
 /// How packets are followed, and what that may cost.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -58,6 +70,8 @@ pub struct Settings {
     pub stream_policy: StreamPolicy,
     /// Whose bytes count where fragments overlap, where no network says otherwise.
     pub fragment_policy: FragmentPolicy,
+    /// What systems there are: the first network with the receiver's address counts.
+    pub targets: Vec<Target>,
     /// How many bytes of a stream are wanted, to the server and to the client.
     pub depth_bytes: [u64; 2],
     /// How long flows stay without a packet.
@@ -85,6 +99,7 @@ impl Default for Settings {
             one_sided: OneSided::default(),
             stream_policy: StreamPolicy::default(),
             fragment_policy: FragmentPolicy::default(),
+            targets: Vec::new(),
             depth_bytes: [u64::MAX; 2],
             timeouts: Timeouts::default(),
             fragment_timeout: Duration::from_secs(60),
@@ -180,8 +195,7 @@ impl Tracker {
     /// Nothing has been seen yet.
     pub fn new(settings: Settings) -> Self {
         let flows = Flows::new(settings.timeouts, settings.flow_bytes_max);
-        let fragments =
-            Fragments::new(settings.fragment_policy, settings.fragment_timeout, settings.fragment_bytes_max);
+        let fragments = Fragments::new(settings.fragment_timeout, settings.fragment_bytes_max);
         Self { settings, flows, fragments, now: Time::default(), held_bytes: 0 }
     }
 
@@ -221,7 +235,10 @@ impl Tracker {
         if nesting >= NESTING_MAX {
             packet.events.add(Event::TooManyLayers);
         } else if packet.is_fragment() {
-            if let Some(whole) = self.fragments.insert(time, &mut packet, vlans) {
+            let policy = self
+                .target(packet.destination())
+                .map_or(self.settings.fragment_policy, |its| its.fragment_policy);
+            if let Some(whole) = self.fragments.insert(time, &mut packet, vlans, policy) {
                 let rebuilt = Packet::decode_rebuilt(&whole, &packet);
                 self.decoded(time, rebuilt, nesting + 1, observer);
             }
@@ -317,7 +334,7 @@ impl Tracker {
         is_new: bool,
         observer: &mut impl Observer,
     ) -> (Verdict, Direction) {
-        let rules = self.rules();
+        let rules = self.rules(packet, direction);
         let is_broken = self.settings.checksums == Checksums::Verified
             && (packet.transport_checksum() == Checksum::Invalid
                 || packet.ip_checksum() == Checksum::Invalid);
@@ -396,13 +413,25 @@ impl Tracker {
         observer.flow_ends(&entry.flow, why);
     }
 
-    fn rules(&self) -> Rules {
+    /// The systems at an address, where something is known of them.
+    fn target(&self, address: Option<IpAddr>) -> Option<&Target> {
+        let address = address?;
+        self.settings.targets.iter().find(|target| target.network.contains(address))
+    }
+
+    /// How the connection is followed that a packet of this direction may begin.
+    fn rules(&self, packet: &Packet<'_>, direction: Direction) -> Rules {
         let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, .. } = &self.settings;
+        let policy = |address| self.target(address).map_or(*stream_policy, |target| target.stream_policy);
+        let (near, far) = (policy(packet.destination()), policy(packet.source()));
+        // Seen first may be what the server answers.
+        let answers = packet.tcp().is_some_and(|tcp| tcp.has(tcp_flag::SYN | tcp_flag::ACK));
+        let to_server = direction == Direction::ToServer && !answers;
         Rules {
             midstream: *midstream,
             one_sided: *one_sided,
             delivery: *delivery,
-            policy: *stream_policy,
+            policies: if to_server { [near, far] } else { [far, near] },
             depth: *depth_bytes,
         }
     }

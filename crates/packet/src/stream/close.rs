@@ -2,7 +2,7 @@
 
 use super::handshake::rejected;
 use super::policy::StreamPolicy;
-use super::session::{Segment, Session, SessionOrigin, TcpState, Verdict};
+use super::session::{Segment, Session, SessionOrigin, TcpState, Verdict, index};
 use crate::event::{Event, Events};
 use crate::transport::tcp_flag;
 use lockgate_model::Direction;
@@ -69,7 +69,7 @@ impl Session {
         events: &mut Events,
     ) -> Verdict {
         let trusted = self.origin == SessionOrigin::Syn;
-        let policy = self.rules.policy;
+        let policy = self.rules.policies[index(direction)];
         let peer = self.half(direction.reverse());
         let ack_limit = peer.limit.latest(peer.next).plus(1);
         let window = peer.window;

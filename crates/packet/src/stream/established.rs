@@ -74,12 +74,12 @@ impl Session {
         let peer_window = self.half(direction.reverse()).window;
         let half = self.half(direction);
         if !segment.payload.is_empty() && segment.sequence.is_before(half.acknowledged) {
-            if !segment.end().is_after(half.acknowledged) {
+            if !segment.end_with_fin().is_after(half.acknowledged) {
                 return trusted.then_some(Event::PktSpuriousRetransmission);
             }
             events.add(Event::PktRetransmission);
         }
-        if segment.end().is_before(half.acknowledged) {
+        if segment.end_with_fin().is_before(half.acknowledged) {
             // What was acknowledged and never seen may still come.
             let late = half.acknowledged.is_after(half.next) && segment.end().is_after(half.next);
             if trusted && !late {

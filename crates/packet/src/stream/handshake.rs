@@ -352,9 +352,15 @@ impl Session {
     fn reset_of_syn(&mut self, direction: Direction, segment: &Segment<'_>) -> Verdict {
         let acks_syn =
             segment.ack.is_some_and(|ack| ack == self.halves[0].next || ack == self.halves[0].isn.plus(1));
+        let state = self.state;
         let half = self.half(direction);
         let is_next = segment.sequence == half.next || segment.sequence == half.isn;
-        let valid = if direction == Direction::ToClient { acks_syn || is_next } else { is_next };
+        let valid = match (direction, state) {
+            (Direction::ToClient, _) => acks_syn || is_next,
+            // A client has nothing to reset before it is answered: others send that, so that we look away.
+            (Direction::ToServer, TcpState::SynSent) => false,
+            (Direction::ToServer, _) => is_next,
+        };
         if !valid {
             return Verdict::Rejected;
         }

@@ -184,7 +184,12 @@ impl Reassembly {
                 out(Output::Data(self.delivered, bytes.get(..length as usize).unwrap_or_default()));
                 self.advance(length);
             } else {
-                let next = self.pieces.next_start(self.delivered).unwrap_or(u64::MAX);
+                let behind = self.pieces.next_start(self.delivered);
+                if behind.is_none() && given_up == self.delivered + 1 && self.end.is_none() {
+                    // What was acknowledged may be a FIN that comes late.
+                    break;
+                }
+                let next = behind.unwrap_or(u64::MAX);
                 let gap = next.min(given_up).min(self.depth).saturating_sub(self.delivered);
                 if gap == 0 {
                     break;

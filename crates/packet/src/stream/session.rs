@@ -89,7 +89,8 @@ pub(crate) struct Rules {
     pub(crate) midstream: Midstream,
     pub(crate) one_sided: OneSided,
     pub(crate) delivery: Delivery,
-    pub(crate) policy: StreamPolicy,
+    /// By the system that reads them: what goes to the server, what goes to the client.
+    pub(crate) policies: [StreamPolicy; 2],
     pub(crate) depth: [u64; 2],
 }
 
@@ -137,6 +138,11 @@ impl<'a> Segment<'a> {
 
     pub(super) fn length(&self) -> u32 {
         u32::try_from(self.payload.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The sequence number behind its payload and its FIN.
+    pub(super) fn end_with_fin(&self) -> Sequence {
+        self.end().plus(u32::from(self.has(tcp_flag::FIN)))
     }
 
     /// The sequence number behind its payload.
@@ -311,7 +317,7 @@ impl Session {
         if segment.payload.is_empty() {
             return;
         }
-        let Rules { policy, .. } = self.rules;
+        let policy = self.rules.policies[index(direction)];
         let delivery = self.delivery();
         let half = self.half(direction);
         match half.reassembly.insert(segment.sequence, segment.payload, policy, delivery) {

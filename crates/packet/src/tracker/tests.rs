@@ -298,6 +298,66 @@ fn fragments_become_their_packet() {
     assert!(diary.events.contains(&Event::Ipv6FragOverlap));
 }
 
+#[test]
+fn systems_are_told_apart_by_their_networks() {
+    let mut talk = Dialogue::new(1025, [1, 1]);
+    let mut frames = talk.handshake();
+    frames.push(talk.at(0, 0, ACK, b"GOOD"));
+    frames.push(talk.says(0, ACK, b"EVIL"));
+    frames.push(talk.says(1, ACK, b""));
+    for (network, expected) in [("10.0.0.2/32", b"EVIL"), ("10.0.0.1/32", b"GOOD")] {
+        let target = Target {
+            network: network.parse().unwrap(),
+            stream_policy: StreamPolicy::OldLinux,
+            fragment_policy: FragmentPolicy::Linux,
+        };
+        let settings = Settings { targets: vec![target], ..Settings::default() };
+        assert_eq!(watch(settings, &frames).stream(Direction::ToServer), expected, "{network}");
+    }
+}
+
+#[test]
+fn both_may_ask_at_once() {
+    let mut talk = Dialogue::new(1025, [1, 1]);
+    let mut frames = vec![talk.says(0, SYN, b""), talk.says(1, SYN, b"")];
+    frames.push(talk.at(0, -1, SYN | ACK, b""));
+    frames.push(talk.says(1, ACK, b""));
+    frames.push(talk.says(0, ACK, b"hello"));
+    frames.push(talk.says(1, ACK, b"hi"));
+    let diary = watch(Settings::default(), &frames);
+    assert_eq!(
+        (diary.stream(Direction::ToServer), diary.stream(Direction::ToClient)),
+        (&b"hello"[..], &b"hi"[..])
+    );
+    assert_eq!(diary.events, []);
+}
+
+#[test]
+fn a_reset_that_the_server_did_not_send_hides_nothing() {
+    let mut talk = Dialogue::new(1025, [1, 1]);
+    let mut frames = talk.handshake();
+    frames.push(talk.says(0, RST, b""));
+    frames.push(talk.says(0, ACK, b"still here"));
+    frames.push(talk.says(1, ACK, b"so am I"));
+    let diary = watch(Settings::default(), &frames);
+    assert_eq!(diary.stream(Direction::ToServer), b"still here");
+    assert_eq!(diary.stream(Direction::ToClient), b"so am I");
+    assert_eq!(diary.events, [Event::SuspectedRstInject]);
+}
+
+#[test]
+fn a_fin_that_comes_late_is_no_gap() {
+    let mut talk = Dialogue::new(1025, [1, 1]);
+    let mut frames = talk.handshake();
+    let fin = talk.says(0, ACK | FIN, b"");
+    frames.push(talk.says(1, ACK | FIN, b""));
+    frames.push(fin);
+    frames.push(talk.says(0, ACK, b""));
+    let diary = watch(Settings::default(), &frames);
+    assert_eq!((diary.gaps.len(), diary.events.len()), (0, 0), "{:?}", diary.events);
+    assert_eq!(diary.flows[0].0.state, FlowState::Closed);
+}
+
 /// A small generator of numbers: the same each time.
 struct Numbers(u64);
 
