@@ -43,6 +43,17 @@ pub(crate) enum When {
     Always,
     /// Where another segment has led to one of its own: short windows that stand everywhere mean nothing before.
     Led,
+    /// Where a scanner asks for them.
+    Asked,
+    /// As [`When::Led`], of those that are asked for.
+    AskedLed,
+}
+
+impl When {
+    /// Whether another segment must have led there.
+    pub fn is_led(self) -> bool {
+        matches!(self, When::Led | When::AskedLed)
+    }
 }
 
 impl Shape {
@@ -68,7 +79,12 @@ impl Shape {
         let block = if block == 4 { String::new() } else { format!(" of {block}") };
         let folded = if folding == Folding::Ascii { ", folded" } else { "" };
         let until = if until == u64::MAX { String::new() } else { format!(", first {until} bytes") };
-        let when = if when == When::Led { ", where led to" } else { "" };
+        let when = match when {
+            When::Always => "",
+            When::Led => ", where led to",
+            When::Asked => ", where asked for",
+            When::AskedLed => ", where asked for and led to",
+        };
         format!("blocks{block}(stride {stride}, {size}{folded}{until}{when}) × {count}")
     }
 }
@@ -351,7 +367,7 @@ pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64))
 }
 
 lockgate_stored::stored!(struct Shape { stride, block, folding, until, when });
-lockgate_stored::stored!(enum When { 0 => Always, 1 => Led });
+lockgate_stored::stored!(enum When { 0 => Always, 1 => Led, 2 => Asked, 3 => AskedLed });
 lockgate_stored::stored!(enum Folding { 0 => None, 1 => Ascii });
 lockgate_stored::stored!(struct Blocks { shape, table, encoded, lists, sieve, count }, sound);
 

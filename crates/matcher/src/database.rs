@@ -1,6 +1,6 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Candidate, Folding, Shape, Sought, When};
+use crate::blocks::{Blocks, Candidate, Folding, Shape, Sought};
 use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
@@ -9,9 +9,10 @@ use crate::rates::Rates;
 use crate::runs::{RUN_LENGTH_MAX, RunPart, RunWindow, Runs};
 use crate::scanner::Scanner;
 use crate::segment::{Link, Piece};
-use crate::set::{Anchor, PatternSet};
+use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Patterns, compiled: immutable, shared by all streams.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl Database {
             patterns: pattern_count,
         };
         let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
-        for (number, pattern) in patterns.into_iter().enumerate() {
+        for (number, pattern) in patterns.iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let (rank, anchor) = match at {
                     0 => (Rank::First, pattern.anchor),
@@ -88,7 +89,7 @@ impl Database {
                     // The byte before the start counts too: it may have to be an edge.
                     Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
-                    match plan.window(piece, pattern.case, anchor, rank) {
+                    match plan.window(piece, pattern, anchor, rank) {
                         None => continue,
                         Some(Search::Run(byte, window)) => {
                             database.add_run(id, byte, &window, piece.atoms);
@@ -100,7 +101,7 @@ impl Database {
                         }
                     }
                 };
-                let front = database.front(piece, &window);
+                let front = database.front(piece, pattern.call, &window);
                 database.fronts.push(front);
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());
@@ -124,12 +125,15 @@ impl Database {
     }
 
     /// What is looked at first of a segment with this window.
-    fn front(&self, piece: &Piece, window: &Window) -> Front {
+    fn front(&self, piece: &Piece, call: Call, window: &Window) -> Front {
         let is_whole = self.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
         Front {
             prefix_min: window.prefix_min,
             prefix_width: window.prefix_width,
-            check: Check::new(&piece.head, window),
+            check: match call {
+                Call::Always => Check::new(&piece.head, window),
+                Call::Asked => Check::alone(&piece.head),
+            },
             whole: if is_whole { piece.length_max as u8 } else { 0 },
         }
     }
@@ -153,7 +157,7 @@ impl Database {
 
     /// Windows that are searched in one pass.
     fn add_group(&mut self, shape: Shape, windows: Vec<(u32, Window)>) {
-        if shape.when == When::Led {
+        if shape.when.is_led() {
             for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
@@ -186,6 +190,14 @@ impl Database {
     /// The state of a stream that begins.
     pub fn scanner(&self) -> Scanner {
         Scanner::default()
+    }
+
+    /// The segments of a pattern, the first first.
+    pub(crate) fn segments_of(&self, pattern: PatternId) -> Range<u32> {
+        let first = self.segments.partition_point(|segment| segment.pattern < pattern.0);
+        let rest = self.segments.get(first..).unwrap_or_default();
+        let count = rest.iter().take_while(|segment| segment.pattern == pattern.0).count();
+        first as u32..(first + count) as u32
     }
 
     /// How many patterns there are.

@@ -10,8 +10,12 @@ type Row = (&'static str, &'static str, &'static [(u64, u64)]);
 type Found = Vec<(u32, u64, u64)>;
 
 fn scan_cut(database: &Database, content: &[u8], cuts: &[usize]) -> Found {
+    scan_for(Sought::Usual, database, content, cuts)
+}
+
+fn scan_for(sought: Sought, database: &Database, content: &[u8], cuts: &[usize]) -> Found {
     let mut found = Vec::new();
-    let mut scanner = database.scanner();
+    let mut scanner = Scanner::new(sought);
     let mut push = |m: Match| {
         found.push((m.pattern.0, m.start, m.end));
         Interest::More

@@ -1,8 +1,8 @@
 //! Random patterns over few letters, against the reference. Rule: seeded, so that a failure comes back.
 
-use super::{Found, at_every_cut, reference, scan_cut};
+use super::{Found, at_every_cut, reference, scan_cut, scan_for};
 use crate::wildcard::{Cell, Edge, Node, Wildcard};
-use crate::{Anchor, Case, PatternSet};
+use crate::{Anchor, Case, PatternId, PatternSet, Sought};
 
 pub(super) struct Dice(pub u64);
 
@@ -115,6 +115,46 @@ fn random_patterns_match_like_the_reference() {
         }
     }
     assert!(matches > 1000, "the cases are too thin: {matches}");
+}
+
+/// Each pattern is told by the scanners that search for it, as it is where nothing is deferred.
+#[test]
+fn deferred_patterns_are_found_by_who_asks_for_them() {
+    let mut deferred = 0;
+    for seed in 0..2000 {
+        let mut dice = Dice(seed);
+        let (mut plain, mut set) = (PatternSet::new(), PatternSet::new());
+        let mut patterns = Vec::new();
+        while patterns.len() < 6 {
+            let pattern = dice.pattern();
+            let case = [Case::Sensitive, Case::Insensitive][dice.roll(2) as usize];
+            if let Ok(id) = set.add(&pattern, case, Anchor::Anywhere) {
+                plain.add(&pattern, case, Anchor::Anywhere).unwrap();
+                patterns.push((id, dice.roll(2) == 0));
+            }
+        }
+        patterns.iter().filter(|(_, is_deferred)| *is_deferred).for_each(|(id, _)| set.defer(*id));
+        let (plain, database) = (plain.compile().unwrap(), set.compile().unwrap());
+        let length = 20 + dice.roll(400);
+        let content = dice.content(length);
+        let cut = [dice.roll(length) as usize];
+        let of = |found: Found, wanted: &dyn Fn(PatternId) -> bool| -> Found {
+            found.into_iter().filter(|(pattern, _, _)| wanted(PatternId(*pattern))).collect()
+        };
+        let all = scan_cut(&plain, &content, &[]);
+        let is_deferred = |id: PatternId| patterns.contains(&(id, true));
+        let (usual, asked) = (of(all.clone(), &|id| !is_deferred(id)), of(all.clone(), &is_deferred));
+        for cuts in [&[][..], &cut] {
+            assert_eq!(scan_for(Sought::Usual, &database, &content, cuts), usual, "seed {seed}");
+            assert_eq!(scan_for(Sought::Deferred, &database, &content, cuts), asked, "seed {seed}");
+            for (id, _) in &patterns {
+                let one = of(all.clone(), &|known| known == *id);
+                assert_eq!(scan_for(Sought::One(*id), &database, &content, cuts), one, "seed {seed}");
+            }
+        }
+        deferred += asked.len();
+    }
+    assert!(deferred > 1000, "the cases are too thin: {deferred}");
 }
 
 #[test]
