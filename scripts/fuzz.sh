@@ -25,12 +25,16 @@ sources() {
     web=crates/webfilter/src
     case $1 in
     mime) find $content/mime -name '*.rs' ! -name embedded.rs ! -name binhex.rs ! -name mbox.rs ! -name '*tests.rs' ;;
-    zip) echo $content/archive/zip $content/archive/zip.rs ;;
+    zip) find $content/archive/zip* $content/codec/ppmd/i* -name '*.rs' ! -name tests.rs ;;
     gzip) echo $content/codec/gzip $content/codec/gzip.rs ;;
     bzip2) echo $content/codec/bzip2 $content/codec/bzip2.rs ;;
     brotli) echo $content/codec/brotli.rs $content/codec/stream.rs ;;
     deflate) echo $content/codec/deflate.rs $content/codec/stream.rs $content/codec/inflate.rs ;;
     zstd) find $content/codec/zstd $content/codec/zstd.rs -name '*.rs' ! -name tests.rs ;;
+    archivers)
+        find $content/archive/arj* $content/archive/lha* $content/archive/packed.rs $content/archive/rar* $content/codec/lzh* \
+            $content/codec/rar* -name '*.rs' ! -name tests.rs ! -name writer.rs
+        ;;
     cabinets)
         find $content/archive/cab* $content/archive/chm* $content/codec/lzw* $content/codec/lzx* $content/codec/szdd* \
             $content/codec/mszip.rs -name '*.rs' ! -name tests.rs
@@ -49,6 +53,8 @@ sources() {
     smtp_command) echo $proto/smtp/command.rs $proto/smtp/address.rs $proto/smtp/parameters.rs $proto/smtp/server.rs ;;
     smtp_reply) echo $proto/smtp/reply.rs $proto/smtp/capabilities.rs ;;
     pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
+    packets) find crates/packet/src/decode* crates/packet/src/fragments.rs crates/packet/src/flows.rs -name '*.rs' ! -name tests.rs ;;
+    reassembly) echo crates/packet/src/stream/reassembly.rs crates/packet/src/pieces.rs crates/packet/src/stream/established.rs ;;
     tls_hello) echo $proto/tls/hello.rs $proto/tls/reader.rs $proto/tls/mod.rs ;;
     proxy_protocol) echo $proto/proxy_protocol.rs ;;
     http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ! -name http2.rs ;;
@@ -60,7 +66,10 @@ sources() {
         ;;
     matcher) echo crates/matcher/src ;;
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/group.rs $virus/yara/parser.rs $virus/perl/parser.rs ;;
-    antivirus_scanner) echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/layout/pe.rs ;;
+    antivirus_scanner)
+        echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/texts.rs $virus/layout/pe.rs
+        find $virus/icons $virus/page -name '*.rs' ! -name tests.rs ! -name reference.rs
+        ;;
     antivirus_stored) echo $virus/stored.rs crates/stored/src/lib.rs crates/stored/src/reader.rs crates/stored/src/types.rs ;;
     inspect_layers) echo $inspect/layers.rs $inspect/panel.rs $inspect/hold.rs $inspect/session.rs ;;
     phrases) find $web/phrases -name "*.rs" ! -name tests.rs ;;

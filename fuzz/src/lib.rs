@@ -1,6 +1,8 @@
 //! What the fuzz targets share: how an input is cut. Rule: the same bytes mean the same, however they arrive.
 
+pub mod asked;
 pub mod http;
+pub mod packets;
 pub mod virus;
 
 use lockgate_content::trace::{Said, trace};

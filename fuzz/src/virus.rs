@@ -1,10 +1,8 @@
 //! What the targets of the virus engine share: signatures, and a scan. Rule: as the gateway asks the engine, without the gateway.
 
+use crate::asked;
 use lockgate_antivirus::Database;
-use lockgate_model::{
-    Buffer, Database as _, Direction, FileType, Flow, Hit, Part, PartId, Protocol, Sink, Transaction,
-    TransactionId,
-};
+use lockgate_model::{Buffer, Database as _, Direction, FileType, Hit, Protocol, Sink};
 use std::sync::Arc;
 
 /// One signature of each sort, over bytes that a fuzzer finds easily.
@@ -49,18 +47,11 @@ pub fn hits<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
     detected: FileType,
 ) -> Vec<String> {
-    let mut flow = Arc::clone(database).open_flow(&flow());
-    let mut scanner = flow.open(&transaction());
+    let nowhere = ([127, 0, 0, 1], 0).into();
+    let mut flow = Arc::clone(database).open_flow(&asked::flow(Protocol::File, nowhere));
+    let mut scanner = flow.open(&asked::transaction(Direction::ToServer));
     let mut sink = Hits(Vec::new());
-    let part = Part {
-        id: PartId::ROOT,
-        parent: None,
-        depth: 0,
-        path: ".".into(),
-        name: None,
-        declared: None,
-        detected,
-    };
+    let part = asked::part(detected);
     scanner.open(&part);
     for chunk in chunks {
         scanner.push(part.id, Buffer::FileData, chunk, &mut sink);
@@ -70,28 +61,4 @@ pub fn hits<'a>(
     scanner.finish(&mut sink);
     sink.0.sort();
     sink.0
-}
-
-fn flow() -> Flow {
-    let nowhere = ([127, 0, 0, 1], 0).into();
-    Flow {
-        security: lockgate_model::Security::Clear,
-        id: 1,
-        protocol: Protocol::File,
-        client: nowhere,
-        server: nowhere,
-        listener: String::new(),
-    }
-}
-
-fn transaction() -> Transaction {
-    Transaction {
-        id: TransactionId(1),
-        direction: Direction::ToServer,
-        group: String::from("default"),
-        sender: None,
-        recipients: Vec::new(),
-        name: None,
-        length: None,
-    }
 }

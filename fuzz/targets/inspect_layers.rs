@@ -1,9 +1,10 @@
 //! A whole mail, file or form through the waist. Rule: the same judgement at every cut, and what is released is what came in.
 #![no_main]
 
+use lockgate_fuzz::asked;
 use lockgate_inspect::policy::Policy;
 use lockgate_inspect::{Coding, Generation, HoldPlan, Inspection, Pools, Progress, Released, Root, Session};
-use lockgate_model::{Buffer, Direction, Flow, Limits, Pool, Protocol, Transaction, TransactionId};
+use lockgate_model::{Buffer, Direction, Limits, Pool, Protocol, Transaction};
 use std::sync::{Arc, LazyLock};
 
 static GENERATION: LazyLock<Arc<Generation>> = LazyLock::new(|| {
@@ -34,25 +35,9 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
 fn begin(root: Root, plan: HoldPlan) -> Inspection {
     let pools = Pools { hold: Pool::new(64 << 20), parts: Pool::new(64 << 20) };
     let nowhere = ([127, 0, 0, 1], 0).into();
-    let flow = Flow {
-        security: lockgate_model::Security::Clear,
-        id: 1,
-        protocol: Protocol::Smtp,
-        client: nowhere,
-        server: nowhere,
-        listener: String::new(),
-    };
-    let mut session = Session::open(Arc::clone(&GENERATION), &pools, flow);
+    let mut session = Session::open(Arc::clone(&GENERATION), &pools, asked::flow(Protocol::Smtp, nowhere));
     let group = Arc::clone(session.group_for(None));
-    let about = Transaction {
-        id: TransactionId(1),
-        direction: Direction::ToServer,
-        group: group.name.clone(),
-        sender: None,
-        recipients: Vec::new(),
-        name: None,
-        length: None,
-    };
+    let about = Transaction { group: group.name.clone(), ..asked::transaction(Direction::ToServer) };
     session.begin(&about, group, root, plan)
 }
 

@@ -1,10 +1,8 @@
 //! A phrase list, and a page. Rule: every line is loaded, passed over or reported, and a page has one score, however it is cut.
 #![no_main]
 
-use lockgate_model::{
-    Buffer, Database as _, Direction, FileType, Flow, Hit, Part, PartId, Points, Protocol, Security, Sink,
-    Transaction, TransactionId,
-};
+use lockgate_fuzz::asked;
+use lockgate_model::{Buffer, Database as _, Direction, FileType, Hit, PartId, Points, Protocol, Sink};
 use lockgate_webfilter::phrases::{Counting, Readings, Settings};
 use lockgate_webfilter::{Database, Key, Moment, Sources};
 use std::sync::Arc;
@@ -57,23 +55,8 @@ fn streamed(
     let parameter = charset.map(|label| [b"; charset=", label].concat()).unwrap_or_default();
     let content_type = [&b"text/html"[..], &parameter].concat();
     let nobody = "192.0.2.1:1".parse().ok()?;
-    let flow = Flow {
-        id: 1,
-        protocol: Protocol::Http,
-        security: Security::Clear,
-        client: nobody,
-        server: nobody,
-        listener: String::new(),
-    };
-    let about = Transaction {
-        id: TransactionId(1),
-        direction: Direction::ToClient,
-        group: "default".to_owned(),
-        sender: None,
-        recipients: Vec::new(),
-        name: None,
-        length: None,
-    };
+    let flow = asked::flow(Protocol::Http, nobody);
+    let about = asked::transaction(Direction::ToClient);
     let mut scanner = Arc::clone(database).open_flow(&flow).open(&about);
     let mut sink = Found::default();
     for (buffer, text) in [
@@ -84,15 +67,7 @@ fn streamed(
         scanner.push(PartId::ROOT, buffer, text, &mut sink);
         scanner.end(PartId::ROOT, buffer, &mut sink);
     }
-    let part = Part {
-        id: PartId::ROOT,
-        parent: None,
-        depth: 0,
-        path: ".".into(),
-        name: None,
-        declared: None,
-        detected: FileType::Text,
-    };
+    let part = asked::part(FileType::Text);
     scanner.open(&part);
     let mut rest = page;
     for length in lengths.iter().cycle() {

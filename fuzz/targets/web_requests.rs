@@ -2,10 +2,9 @@
 //! changes a request or a page keeps its bounds.
 #![no_main]
 
+use lockgate_fuzz::asked;
 use lockgate_model::rewrite::{Asking, Replaced, Rewriter};
-use lockgate_model::{
-    Buffer, Database as _, Direction, Flow, Hit, PartId, Protocol, Security, Sink, Transaction, TransactionId,
-};
+use lockgate_model::{Buffer, Database as _, Direction, Flow, Hit, PartId, Protocol, Security, Sink};
 use lockgate_webfilter::{Database, Key, Moment, Outcome, Request, Sources};
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
@@ -96,23 +95,9 @@ fn scheme(how: u8) -> &'static str {
 
 /// What the engine finds, each buffer in pieces of these lengths.
 fn found(how: u8, buffers: &[(Buffer, &[u8]); 4], header: &[u8], lengths: &[usize]) -> Vec<Hit> {
-    let flow = Flow {
-        id: 1,
-        protocol: Protocol::Http,
-        security: if scheme(how) == "https" { Security::Tls } else { Security::Clear },
-        client: client(how),
-        server: client(0),
-        listener: String::new(),
-    };
-    let about = Transaction {
-        id: TransactionId(1),
-        direction: Direction::ToClient,
-        group: "default".to_owned(),
-        sender: None,
-        recipients: Vec::new(),
-        name: None,
-        length: None,
-    };
+    let security = if scheme(how) == "https" { Security::Tls } else { Security::Clear };
+    let flow = Flow { security, server: client(0), ..asked::flow(Protocol::Http, client(how)) };
+    let about = asked::transaction(Direction::ToClient);
     let mut scanner = Arc::clone(&*DATABASE).open_flow(&flow).open(&about);
     let mut sink = Found(Vec::new());
     let [method, host, uri, media_type] = *buffers;

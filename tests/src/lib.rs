@@ -10,6 +10,8 @@ pub mod e2guardian;
 pub mod fetch;
 pub mod gateway;
 pub mod grpc;
+#[path = "../../crates/antivirus/src/icons/writer.rs"]
+pub mod icons;
 pub mod mail;
 pub mod message;
 pub mod naive;

@@ -63,6 +63,7 @@ pub const ALL: &[Wrapping] = &[
     line("xz", "xz -c content.txt > packed"),
     line("xz-x86", "xz -c --x86 --lzma2 content.txt > packed"),
     line("lzma", "xz --format=lzma -c content.txt > packed"),
+    line("lzma-properties", "xz --format=lzma --lzma1=lc=1,lp=2,pb=0,dict=96KiB -c content.txt > packed"),
     line("lzip", "lzip -c content.txt > packed"),
     line("zstd", "zstd -q -c content.txt > packed"),
     line("zip", "zip -q a.zip content.txt; mv a.zip packed"),

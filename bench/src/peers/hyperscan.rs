@@ -8,6 +8,7 @@ use std::io;
 use std::ptr::{null, null_mut};
 
 const STREAMING: c_uint = 2;
+const SINGLE_MATCH: c_uint = 8;
 const NAMES: [&CStr; 2] = [c"libhs.so.5", c"libhs.so"];
 
 type CompileLiterals = unsafe extern "C" fn(
@@ -35,6 +36,15 @@ type ScanStream = unsafe extern "C" fn(
 ) -> c_int;
 type CloseStream = unsafe extern "C" fn(*mut c_void, *mut c_void, OnMatch, *mut c_void) -> c_int;
 
+/// What an engine tells of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Each match.
+    All,
+    /// The first match of each literal in a stream, as a scanner asks of most of what it searches for.
+    Once,
+}
+
 /// A compiled database with its scratch space. Neither is freed: the bench ends soon.
 pub struct Hyperscan {
     database: *mut c_void,
@@ -45,12 +55,12 @@ pub struct Hyperscan {
 }
 
 impl Hyperscan {
-    /// Compiles literals.
+    /// Compiles literals, to be told of each match or once for each stream.
     ///
     /// # Errors
     ///
     /// Where the library is not there or refuses them.
-    pub fn new(literals: &[Vec<u8>]) -> io::Result<Self> {
+    pub fn new(literals: &[Vec<u8>], told: Told) -> io::Result<Self> {
         // SAFETY: the library's own functions by their names, with the types that its headers give them.
         let (compile, allocate, open, scan, close) = unsafe {
             let library = open_library()?;
@@ -68,7 +78,8 @@ impl Hyperscan {
         let count = literals.len() as c_uint;
         let texts: Vec<*const c_char> = literals.iter().map(|literal| literal.as_ptr().cast()).collect();
         let lengths: Vec<usize> = literals.iter().map(Vec::len).collect();
-        let (flags, ids) = (vec![0; literals.len()], (0..count).collect::<Vec<c_uint>>());
+        let flag = if told == Told::Once { SINGLE_MATCH } else { 0 };
+        let (flags, ids) = (vec![flag; literals.len()], (0..count).collect::<Vec<c_uint>>());
         let (mut database, mut error, mut scratch) = (null_mut(), null_mut(), null_mut());
         // SAFETY: each array has `count` entries, and each text as many bytes as its length says.
         let compiled = unsafe {
@@ -91,22 +102,24 @@ impl Hyperscan {
         Ok(Self { database, scratch, open, scan, close })
     }
 
-    /// Scans content in chunks and counts the matches; `None` where the library gives up.
-    pub fn scan(&self, content: &[u8], chunk_bytes: usize) -> Option<usize> {
+    /// Scans streams in chunks and counts the matches; `None` where the library gives up.
+    pub fn scan(&self, streams: &[Vec<u8>], chunk_bytes: usize) -> Option<usize> {
         let mut matches = 0_usize;
         let count: *mut c_void = (&raw mut matches).cast();
-        let mut stream = null_mut();
         let mut failed = 0;
-        // SAFETY: the database and the scratch space live as long as `self`, the chunks as long as each call, and `matches`
-        // until the stream is closed; the callback is given its address and nothing else.
-        unsafe {
-            failed |= (self.open)(self.database, 0, &mut stream);
-            for chunk in content.chunks(chunk_bytes) {
-                let length = chunk.len() as c_uint;
-                failed |=
-                    (self.scan)(stream, chunk.as_ptr().cast(), length, 0, self.scratch, on_match, count);
+        for content in streams {
+            let mut stream = null_mut();
+            // SAFETY: the database and the scratch space live as long as `self`, the chunks as long as each call, and `matches`
+            // until the stream is closed; the callback is given its address and nothing else.
+            unsafe {
+                failed |= (self.open)(self.database, 0, &mut stream);
+                for chunk in content.chunks(chunk_bytes) {
+                    let length = chunk.len() as c_uint;
+                    failed |=
+                        (self.scan)(stream, chunk.as_ptr().cast(), length, 0, self.scratch, on_match, count);
+                }
+                failed |= (self.close)(stream, self.scratch, on_match, count);
             }
-            failed |= (self.close)(stream, self.scratch, on_match, count);
         }
         (failed == 0).then_some(matches)
     }

@@ -1,17 +1,19 @@
 //! The matcher alone beside vectorscan (or hyperscan), aho-corasick and daachorse. Rule: the same literals, the same bytes,
-//! one thread, all matches counted, processor time.
+//! each file a stream, one thread, all matches counted, or each literal's first in each stream; processor time.
 
-use crate::peers::hyperscan::Hyperscan;
+use crate::peers::hyperscan::{Hyperscan, Told};
 use crate::report::Table;
 use crate::signatures::Signatures;
 use lockgate_matcher::{Anchor, Case, Interest, PatternSet, Wildcard};
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How much of each content is scanned.
 const CONTENT_BYTES: usize = 32 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
+/// How often files are taken again at most, where there are few.
+const ROUNDS_MAX: usize = 64;
 /// The shortest real fragment that is searched for; the shortest that others take too.
 const FRAGMENT_BYTES_MIN: usize = 6;
 /// How long each engine is measured at least.
@@ -29,22 +31,25 @@ pub fn run(_directory: &Path) -> io::Result<()> {
     ];
     let mut table = Table::new(
         "matchers alone, MB/s of one core",
-        &["literals", "content", "lockgate", "hyperscan", "aho-corasick", "daachorse", "matches"],
+        &["literals", "content", "told", "lockgate", "hyperscan", "aho-corasick", "daachorse", "matches"],
     );
     for (name, literals) in sets.iter().filter(|(_, literals)| !literals.is_empty()) {
-        let engines = Engines::new(literals)?;
         let contents = [
             ("programs", programs()?),
             ("text", text()),
-            ("random", (0..CONTENT_BYTES).map(|_| dice.roll() as u8).collect()),
-            ("adversarial", adversarial(literals)),
+            ("random", vec![(0..CONTENT_BYTES).map(|_| dice.roll() as u8).collect()]),
+            ("adversarial", vec![adversarial(literals)]),
         ];
-        for (content_name, content) in contents {
-            let (row, matches) = engines.measure(&content);
-            let mut cells = vec![content_name.to_owned()];
-            cells.extend(row);
-            cells.push(matches);
-            table.row(&format!("{} {name}", literals.len()), &cells);
+        for told in [Told::All, Told::Once] {
+            let engines = Engines::new(literals, told)?;
+            for (content_name, streams) in &contents {
+                let (row, matches) = engines.measure(streams);
+                let told = if told == Told::All { "all" } else { "once" };
+                let mut cells = vec![(*content_name).to_owned(), told.to_owned()];
+                cells.extend(row);
+                cells.push(matches);
+                table.row(&format!("{} {name}", literals.len()), &cells);
+            }
         }
     }
     table.print();
@@ -52,14 +57,15 @@ pub fn run(_directory: &Path) -> io::Result<()> {
 }
 
 struct Engines {
+    told: Told,
     lockgate: lockgate_matcher::Database,
     hyperscan: Option<Hyperscan>,
-    aho_corasick: aho_corasick::AhoCorasick,
-    daachorse: daachorse::DoubleArrayAhoCorasick<u32>,
+    /// These can only tell of all.
+    automata: Option<(aho_corasick::AhoCorasick, daachorse::DoubleArrayAhoCorasick<u32>)>,
 }
 
 impl Engines {
-    fn new(literals: &[Vec<u8>]) -> io::Result<Self> {
+    fn new(literals: &[Vec<u8>], told: Told) -> io::Result<Self> {
         let mut set = PatternSet::new();
         for literal in literals {
             set.add(&Wildcard::literal(literal), Case::Sensitive, Anchor::Anywhere)
@@ -67,27 +73,35 @@ impl Engines {
         }
         let lockgate = set.compile().map_err(io::Error::other)?;
         eprintln!("matchers: {} MiB, {}", lockgate.heap_bytes() >> 20, lockgate.strategies().join(", "));
-        let hyperscan = Hyperscan::new(literals).inspect_err(|error| eprintln!("hyperscan: {error}")).ok();
-        let aho_corasick = aho_corasick::AhoCorasick::builder()
-            .kind(Some(aho_corasick::AhoCorasickKind::ContiguousNFA))
-            .build(literals)
-            .map_err(io::Error::other)?;
-        let daachorse = daachorse::DoubleArrayAhoCorasick::new(literals)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(Self { lockgate, hyperscan, aho_corasick, daachorse })
+        let hyperscan = Hyperscan::new(literals, told).inspect_err(|error| eprintln!("hyperscan: {error}"));
+        let automata = match told {
+            Told::Once => None,
+            Told::All => Some((
+                aho_corasick::AhoCorasick::builder()
+                    .kind(Some(aho_corasick::AhoCorasickKind::ContiguousNFA))
+                    .build(literals)
+                    .map_err(io::Error::other)?,
+                daachorse::DoubleArrayAhoCorasick::new(literals)
+                    .map_err(|error| io::Error::other(error.to_string()))?,
+            )),
+        };
+        Ok(Self { told, lockgate, hyperscan: hyperscan.ok(), automata })
     }
 
     /// MB/s of each, and how many matches each has.
-    fn measure(&self, content: &[u8]) -> (Vec<String>, String) {
-        let hyperscan = |hyperscan: &Hyperscan| rate(content, || hyperscan.scan(content, CHUNK_BYTES));
+    fn measure(&self, streams: &[Vec<u8>]) -> (Vec<String>, String) {
+        let hyperscan = |hyperscan: &Hyperscan| rate(streams, || hyperscan.scan(streams, CHUNK_BYTES));
+        let aho_corasick = self.automata.as_ref().map(|(aho_corasick, _)| aho_corasick);
+        let daachorse = self.automata.as_ref().map(|(_, daachorse)| daachorse);
+        let sum = |matches: &dyn Fn(&Vec<u8>) -> usize| Some(streams.iter().map(matches).sum());
         let figures = [
-            Some(rate(content, || Some(self.lockgate(content)))),
+            Some(rate(streams, || sum(&|stream| self.lockgate(stream)))),
             self.hyperscan.as_ref().map(hyperscan),
-            Some(rate(content, || Some(self.aho_corasick.find_overlapping_iter(content).count()))),
-            Some(rate(content, || Some(self.daachorse.find_overlapping_iter(content).count()))),
+            aho_corasick.map(|of| rate(streams, || sum(&|stream| of.find_overlapping_iter(stream).count()))),
+            daachorse.map(|of| rate(streams, || sum(&|stream| of.find_overlapping_iter(stream).count()))),
         ];
         let cell = |figure: &Option<(f64, Option<usize>)>| match figure {
-            None => "not installed".to_owned(),
+            None => "-".to_owned(),
             Some((_, None)) => "gives up".to_owned(),
             Some((rate, Some(_))) => format!("{rate:.0}"),
         };
@@ -96,14 +110,15 @@ impl Engines {
         (figures.iter().map(cell).collect(), counts.join(" or "))
     }
 
-    fn lockgate(&self, content: &[u8]) -> usize {
+    fn lockgate(&self, stream: &[u8]) -> usize {
         let mut matches = 0;
         let mut scanner = self.lockgate.scanner();
+        let interest = if self.told == Told::All { Interest::More } else { Interest::NoMore };
         let mut count = |_| {
             matches += 1;
-            Interest::More
+            interest
         };
-        for chunk in content.chunks(CHUNK_BYTES) {
+        for chunk in stream.chunks(CHUNK_BYTES) {
             scanner.scan(&self.lockgate, chunk, &mut count);
         }
         scanner.finish(&self.lockgate, &mut count);
@@ -112,14 +127,15 @@ impl Engines {
 }
 
 /// MB for each processor second, and what a pass counts.
-fn rate(content: &[u8], pass: impl Fn() -> Option<usize>) -> (f64, Option<usize>) {
+fn rate(streams: &[Vec<u8>], pass: impl Fn() -> Option<usize>) -> (f64, Option<usize>) {
+    let bytes: usize = streams.iter().map(Vec::len).sum();
     let started = busy_seconds();
     let (mut passes, mut matches) = (0, None);
     while busy_seconds() - started < SECONDS {
         matches = pass();
         passes += 1;
     }
-    ((passes * content.len()) as f64 / 1e6 / (busy_seconds() - started), matches)
+    ((passes * bytes) as f64 / 1e6 / (busy_seconds() - started), matches)
 }
 
 fn busy_seconds() -> f64 {
@@ -193,32 +209,31 @@ fn adversarial(literals: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Windows programs, where `BENCH_WINDOWS` names some; else this machine's.
-fn programs() -> io::Result<Vec<u8>> {
+fn programs() -> io::Result<Vec<Vec<u8>>> {
     let directory = std::env::var_os("BENCH_WINDOWS").unwrap_or_else(|| "/usr/bin".into());
     Ok(gathered(Path::new(&directory)))
 }
 
-fn text() -> Vec<u8> {
+fn text() -> Vec<Vec<u8>> {
     gathered(Path::new("/usr/lib/python3.11"))
 }
 
-/// The files of a directory, one behind the other, again and again.
-fn gathered(directory: &Path) -> Vec<u8> {
+/// The files of a directory, one after the other, again and again.
+fn gathered(directory: &Path) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> =
         std::fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).collect();
     paths.sort();
-    let mut content = Vec::new();
-    for path in paths {
-        if content.len() >= CONTENT_BYTES {
+    let read = |path: &PathBuf| std::fs::read(path).ok().filter(|file| !file.is_empty());
+    let (mut left, mut streams) = (CONTENT_BYTES, Vec::new());
+    for mut file in paths.iter().cycle().take(paths.len() * ROUNDS_MAX).filter_map(read) {
+        if left == 0 {
             break;
         }
-        content.extend(std::fs::read(path).unwrap_or_default());
+        file.truncate(left);
+        left -= file.len();
+        streams.push(file);
     }
-    while content.len() < CONTENT_BYTES && !content.is_empty() {
-        content.extend_from_within(..content.len().min(CONTENT_BYTES - content.len()));
-    }
-    content.truncate(CONTENT_BYTES);
-    content
+    streams
 }
 
 struct Dice(u64);

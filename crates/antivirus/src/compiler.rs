@@ -197,6 +197,7 @@ impl Compiler {
             places,
             condition: Some(Box::new(rule.condition)),
             icons: None,
+            asked: 0,
             handler: None,
         });
         self.vacuous.push((0, signature));
@@ -370,6 +371,7 @@ impl Compiler {
             places,
             condition,
             icons,
+            asked: 0,
             handler,
         });
         self.vacuous.push((about.target, signature));
@@ -438,10 +440,16 @@ impl Compiler {
                 vacuous[usize::from(target)].push(signature);
             }
         }
+        let (signatures, logics) = (&self.signatures, &mut self.logics);
+        let logic_of = |signature: u32| Some(signatures.get(signature as usize)?.logic as usize);
         let mut groups: [Option<Group>; TARGETS] = Default::default();
         for ((target, builder), vacuous) in self.groups.into_iter().enumerate().zip(vacuous) {
             let Some(builder) = builder else { continue };
-            match builder.finish(target as u8, vacuous) {
+            let may_hold = |signature, matched| {
+                let logic = logics.get(logic_of(signature)?).filter(|logic| logic.may_ask(&programs))?;
+                Some(logic.may_hold(&programs, matched, &|_| u32::MAX))
+            };
+            match builder.finish(target as u8, vacuous, &may_hold) {
                 Ok(group) => groups[target] = Some(group),
                 Err(reason) => self.report.failures.push(Failure {
                     file: format!("all files, target {target}").into(),
@@ -449,6 +457,11 @@ impl Compiler {
                     column: None,
                     reason,
                 }),
+            }
+        }
+        for ask in groups.iter().flatten().flat_map(|group| &group.asks) {
+            if let Some(logic) = logic_of(ask.signature).and_then(|at| logics.get_mut(at)) {
+                logic.asked |= 1 << ask.subsignature;
             }
         }
         let wanted = Wanted::of(&[&self.listed, &self.allowed]);

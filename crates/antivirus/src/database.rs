@@ -1,11 +1,12 @@
 //! Compiled signatures: [`Database`]. Rule: immutable and compact; text is made only for what is found.
 
+use crate::asks::Ask;
 use crate::group::Told;
 use crate::hashes::{HashList, Wanted};
 use crate::icons::{Groups, Icon};
 use crate::late::Late;
 use crate::layout::Needs;
-use crate::logical::Programs;
+use crate::logical::{Decide, Programs};
 use crate::needed::Needed;
 use crate::ruleset::expression::SUBSIGNATURES_MAX;
 use crate::ruleset::logical::MACRO_GROUPS;
@@ -76,8 +77,34 @@ pub(crate) struct Logic {
     pub condition: Option<Box<crate::yara::Condition>>,
     /// The icons of which a program must have one.
     pub icons: Option<Groups>,
+    /// The subsignatures that it asks for only once all others have matched.
+    pub asked: u64,
     /// The type that a file is then read as, in place of being found.
     pub handler: Option<FileType>,
+}
+
+impl Logic {
+    /// Whether it is decided by matches alone, whose order does not count, and none undoes it.
+    pub fn may_ask(&self, programs: &Programs) -> bool {
+        let is_certain = |program| programs.get(program).decide == Decide::AtOnce;
+        self.condition.is_none()
+            && self.places == 0
+            && is_certain(self.program)
+            && self.late.iter().all(|late| is_certain(late.trigger))
+    }
+
+    /// Whether it may hold once these subsignatures have matched so often, whatever the end decides.
+    pub fn may_hold(&self, programs: &Programs, matched: u64, count: &dyn Fn(u8) -> u32) -> bool {
+        let mut open = 0;
+        let holds = |program, open: u64| {
+            let count = |id| if open >> id & 1 == 1 { u32::MAX } else { count(id) };
+            programs.holds(programs.get(program), matched | open, &count)
+        };
+        for late in &self.late {
+            open |= u64::from(holds(late.trigger, open)) << late.id;
+        }
+        holds(self.program, open)
+    }
 }
 
 /// What a match must meet besides what the matcher looks at.
@@ -103,6 +130,8 @@ pub(crate) struct Group {
     pub told: Vec<Told>,
     /// Logical signatures that hold if nothing matches at all.
     pub vacuous: Vec<u32>,
+    /// The patterns that are not searched for unless a signature asks for them, by the signature.
+    pub asks: Vec<Ask>,
     /// What some offset needs of a program.
     pub needs: Needs,
     /// Whether some signature looks at the whole of a part when it has ended.
@@ -141,6 +170,14 @@ impl Group {
     pub fn original(&self, reading: Reading, pattern: matcher::PatternId) -> matcher::PatternId {
         let in_text = self.in_text.as_ref().filter(|_| reading != Reading::Plain);
         in_text.and_then(|text| text.originals.get(pattern.0 as usize)).copied().unwrap_or(pattern)
+    }
+
+    /// What a signature asks for, the rarest first.
+    pub fn asks_of(&self, signature: u32) -> &[Ask] {
+        let first = self.asks.partition_point(|ask| ask.signature < signature);
+        let rest = self.asks.get(first..).unwrap_or_default();
+        let count = rest.iter().take_while(|ask| ask.signature == signature).count();
+        &rest[..count]
     }
 
     pub fn uses_of(&self, pattern: matcher::PatternId) -> &[Use] {
@@ -230,6 +267,7 @@ impl Group {
             + self.in_text.as_ref().map_or(0, InText::heap_bytes)
             + self.first_uses.len() * 4
             + self.uses.len() * size_of::<Use>()
+            + self.asks.len() * size_of::<Ask>()
     }
 }
 
@@ -307,12 +345,12 @@ pub(crate) fn targets_of(file_type: FileType) -> &'static [(u8, Reading)] {
 }
 
 lockgate_stored::stored!(struct Signature { name_at, name_bytes, file, line, logic });
-lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, icons, handler });
+lockgate_stored::stored!(struct Logic { program, count_max, container, ranges, late, places, condition, icons, asked, handler });
 lockgate_stored::stored!(struct Condition { offset, end_slack });
 lockgate_stored::stored!(struct InText { patterns, originals });
 lockgate_stored::stored!(struct Use { signature, condition, subsignature, lead_bytes });
 lockgate_stored::stored!(
-    struct Group { patterns, in_text, first_uses, uses, told, vacuous, needs, needs_whole, is_of_pages },
+    struct Group { patterns, in_text, first_uses, uses, told, vacuous, asks, needs, needs_whole, is_of_pages },
     sound
 );
 
@@ -322,5 +360,7 @@ impl Group {
         self.first_uses.is_sorted()
             && self.first_uses.last().is_none_or(|last| *last as usize <= self.uses.len())
             && self.uses.iter().all(|usage| usize::from(usage.subsignature) < SUBSIGNATURES_MAX)
+            && self.asks.iter().all(|ask| usize::from(ask.subsignature) < SUBSIGNATURES_MAX)
+            && self.asks.is_sorted_by_key(|ask| ask.signature)
     }
 }

@@ -88,7 +88,7 @@ pub(crate) struct About {
 /// Where a subsignature has matched.
 type Places = HashMap<u64, Vec<u64>, BuildHasherDefault<Fold>>;
 
-/// What late subsignatures need.
+/// What late subsignatures need, and those that are asked for.
 #[derive(Default)]
 struct LateState {
     /// Where those have matched that others follow from.
@@ -100,6 +100,10 @@ struct LateState {
     present: Vec<(LaneId, Present)>,
     /// What a program's icon looks like, once that is asked.
     looks: Option<Vec<Look>>,
+    /// Signatures of which all that is searched for has matched, and that ask for more now.
+    opened: Vec<(LaneId, u32)>,
+    /// The types that the part is to be read as besides its own.
+    read_as: Vec<FileType>,
 }
 
 /// The state of one part.
@@ -120,8 +124,6 @@ pub(crate) struct Findings {
     pub out: Vec<Hit>,
     /// Why some signature could not be decided.
     pub undecided: Option<Reason>,
-    /// The types that the part is to be read as besides its own.
-    pub read_as: Vec<FileType>,
 }
 
 impl Findings {
@@ -140,6 +142,54 @@ impl Findings {
             Met::NotYet => self.candidates.push(candidate),
         }
         Interest::More
+    }
+
+    /// A signature that has come to ask for more than is searched for, in this lane.
+    pub fn opened(&mut self, lane: LaneId) -> Option<u32> {
+        let opened = &mut self.late.as_mut()?.opened;
+        let at = opened.iter().position(|(of, _)| *of == lane)?;
+        Some(opened.swap_remove(at).1)
+    }
+
+    /// Whether some signature has.
+    pub fn has_opened(&self) -> bool {
+        self.late.as_ref().is_some_and(|late| !late.opened.is_empty())
+    }
+
+    /// Notes a signature that may hold if these subsignatures match that have not been searched for.
+    fn open(&mut self, database: &Database, key: Key, unasked: u64) {
+        let is_open = || self.may_hold(database, (key.lane(), key.signature()), unasked);
+        if key.lane().0 < FIRST_TEXT_LANE && is_open() {
+            let (opened, new) =
+                (&mut self.late.get_or_insert_default().opened, (key.lane(), key.signature()));
+            if opened.last() != Some(&new) {
+                opened.push(new);
+            }
+        }
+    }
+
+    /// Whether a signature may hold yet, if these subsignatures match.
+    pub fn may_hold(&self, database: &Database, (lane, signature): (LaneId, u32), unasked: u64) -> bool {
+        let key = Key::new(lane, signature);
+        let logic = database.signatures.get(signature as usize).map_or(PLAIN, |s| s.logic);
+        let Some(logic) = database.logics.get(logic as usize) else { return false };
+        let matched = self.matched.get(&key.0).copied().unwrap_or(0);
+        let count = |id| if unasked >> id & 1 == 1 { u32::MAX } else { self.matches(key, id) };
+        logic.may_hold(&database.programs, matched | unasked, &count) && !self.reported.contains(&signature)
+    }
+
+    /// Forgets what a subsignature has matched: it is searched for again, from the beginning.
+    pub fn forget(&mut self, lane: LaneId, signature: u32, subsignature: u8) {
+        let key = Key::new(lane, signature);
+        if let Some(matched) = self.matched.get_mut(&key.0) {
+            *matched &= !(1 << subsignature);
+        }
+        self.counts.remove(&key.subsignature(subsignature));
+    }
+
+    /// The types that the part is to be read as besides its own.
+    pub fn take_types(&mut self) -> Vec<FileType> {
+        self.late.as_mut().map(|late| std::mem::take(&mut late.read_as)).unwrap_or_default()
     }
 
     /// Whether some match waits for something.
@@ -201,8 +251,9 @@ impl Findings {
         }
         if let Some(file_type) = database.handler(signature) {
             self.reported.push(signature);
-            if !self.read_as.contains(&file_type) {
-                self.read_as.push(file_type);
+            let read_as = &mut self.late.get_or_insert_default().read_as;
+            if !read_as.contains(&file_type) {
+                read_as.push(file_type);
             }
             return;
         }
@@ -273,6 +324,14 @@ impl Findings {
         } else if !is_new {
             return interest(false);
         }
+        if logic.asked != 0 {
+            self.open(database, key, logic.asked);
+            let first = key.subsignature(FIRST_SEARCHED);
+            // Which match comes last hangs on when it was asked for; which comes first of those searched for does not.
+            if logic.asked >> usage.subsignature & 1 == 0 && self.places(first).is_empty() {
+                self.remember(first, start);
+            }
+        }
         let is_early = logic.ranges.is_none()
             && logic.late.is_empty()
             && logic.condition.is_none()
@@ -280,6 +339,8 @@ impl Findings {
         if program.decide == Decide::AtOnce && is_early {
             let count = |id| self.matches(key, id);
             if database.programs.holds(program, matched, &count) {
+                let first = key.subsignature(FIRST_SEARCHED);
+                let offset = offset.map(|last| self.places(first).first().copied().unwrap_or(last));
                 self.report(database, about, usage.signature, offset);
             }
         }
@@ -297,6 +358,11 @@ impl Findings {
     fn matches(&self, key: Key, id: u8) -> u32 {
         // Where nothing is counted, one is as good as many.
         self.counts.get(&key.subsignature(id)).copied().unwrap_or(1)
+    }
+
+    /// What is remembered.
+    fn places(&self, key: u64) -> &[u64] {
+        self.late.as_ref().map_or(&[], |late| places_of(&late.places, key))
     }
 
     /// Remembers a place; of many, the first and always the last.
@@ -357,10 +423,7 @@ impl Findings {
             let holds = database.programs.holds(program, matched, &|id| self.matches(key, id));
             return holds && logic.icons.as_ref().is_none_or(|icons| self.has_icon(database, icons, ended));
         };
-        let places = |id| {
-            let late = self.late.as_ref().and_then(|late| late.places.get(&key.subsignature(id)));
-            late.map_or(&[][..], Vec::as_slice)
-        };
+        let places = |id| self.places(key.subsignature(id));
         let count = |id| if matched >> id & 1 == 0 { 0 } else { self.matches(key, id) };
         let (length, bytes) = (ended.length, ended.whole.bytes());
         let entry = about.layout.program().and_then(|program| program.entry);
@@ -456,6 +519,9 @@ pub(crate) struct LaneEnded<'a> {
 fn macro_key(lane: LaneId, group: u8) -> u64 {
     Key::new(lane, PLAIN).subsignature(group)
 }
+
+/// In place of a subsignature's number: where the first one has matched that is searched for in every file.
+const FIRST_SEARCHED: u8 = u8::MAX;
 
 /// Lanes from this number on read texts that are made of the part.
 pub(crate) const FIRST_TEXT_LANE: u8 = 2;

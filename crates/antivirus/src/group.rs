@@ -1,5 +1,6 @@
 //! The patterns of one target as they are gathered. Rule: a pattern is kept once, and means nothing before it is used.
 
+use crate::asks::choose;
 use crate::database::{Condition, Group, InText, Use, is_of_pages, reads_text};
 use crate::layout::Needs;
 use crate::ruleset::Fault;
@@ -107,9 +108,19 @@ impl GroupBuilder {
         }) as u32
     }
 
-    pub fn finish(mut self, target: u8, vacuous: Vec<u32>) -> Result<Group, String> {
+    /// `may_hold` says whether a signature may hold once just these subsignatures have matched, if some may be left for then.
+    pub fn finish(
+        mut self,
+        target: u8,
+        vacuous: Vec<u32>,
+        may_hold: &dyn Fn(u32, u64) -> Option<bool>,
+    ) -> Result<Group, String> {
         // Their texts are needed no longer.
         let count = std::mem::take(&mut self.known).len() as u32;
+        // What is asked for is looked for in what is held.
+        let may_ask = target == PROGRAM_TARGET || self.needs_whole;
+        let asks = if may_ask { choose(&self.uses, &self.patterns.rarities(), may_hold) } else { Vec::new() };
+        asks.iter().for_each(|ask| self.patterns.defer(ask.pattern));
         let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
         let in_text = match std::mem::take(&mut self.in_text) {
             (_, originals) if originals.is_empty() => None,
@@ -122,9 +133,21 @@ impl GroupBuilder {
         let first_use = |pattern: u32| self.uses.partition_point(|(of, _)| of.0 < pattern) as u32;
         let first_uses = (0..=count).map(first_use).collect();
         let uses = std::mem::take(&mut self.uses).into_iter().map(|(_, usage)| usage).collect();
-        let Self { needs, needs_whole, told, .. } = self;
+        let Self { needs, told, .. } = self;
+        let needs_whole = self.needs_whole || !asks.is_empty();
         let is_of_pages = is_of_pages(target);
-        Ok(Group { patterns, in_text, is_of_pages, first_uses, uses, told, vacuous, needs, needs_whole })
+        Ok(Group {
+            patterns,
+            in_text,
+            is_of_pages,
+            first_uses,
+            uses,
+            told,
+            vacuous,
+            asks,
+            needs,
+            needs_whole,
+        })
     }
 }
 

@@ -17,6 +17,8 @@
 //! scripts come to, those of target 7. Unlike ClamAV, which reads pages as these texts alone, signatures for any target see
 //! a page's bytes as they are, too.
 
+mod asking;
+mod asks;
 mod compiler;
 mod container;
 mod database;
@@ -47,6 +49,8 @@ pub use lockgate_stored::Unfit;
 pub use report::{Count, FAILURES_MAX, Failure, Kind, Report, UnknownFile, is_database};
 pub use stored::BUILD;
 
+#[cfg(test)]
+mod asks_tests;
 #[cfg(test)]
 mod late_tests;
 #[cfg(test)]

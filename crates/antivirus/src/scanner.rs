@@ -1,8 +1,9 @@
 //! Chunks → findings, for one transaction. Rule: each byte is read once by each lane; what is found is told as soon as
 //! it is decided, unless a list of allowed files might still clear it.
 
+use crate::asking::{Asking, Told};
 use crate::database::{Database, Group, Reading, targets_of};
-use crate::findings::{About, FIRST_TEXT_LANE, Findings, Found, HITS_MAX, LaneEnded, LaneId};
+use crate::findings::{About, FIRST_TEXT_LANE, Findings, HITS_MAX, LaneEnded, LaneId};
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
 use crate::layout::{Layout, Needs};
@@ -96,6 +97,8 @@ struct Lane {
     group: u8,
     reading: Reading,
     scanner: matcher::Scanner,
+    /// What signatures have asked for; few parts have any.
+    asking: Option<Box<Asking>>,
     /// Bytes read.
     length: u64,
 }
@@ -287,7 +290,7 @@ impl OpenPart {
 
     fn push(&mut self, database: &Database, chunk: &[u8]) {
         self.length = self.length.saturating_add(chunk.len() as u64);
-        self.keep(chunk);
+        self.keep(database, chunk);
         if self.standing == Standing::Open
             && database.allowed.longest().is_none_or(|longest| self.length > longest)
         {
@@ -296,18 +299,22 @@ impl OpenPart {
         if let Some(checksum) = &mut self.checksum {
             checksum.update(chunk);
         }
+        for lane in self.lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
+            lane.read_asked(database, &self.about, &mut self.findings, chunk);
+        }
         let before = self.push_layout(database, chunk);
         if self.about.layout.takes_bytes() {
             // Where a program starts must be known before its bytes are read.
             return;
         }
-        let Self { lanes, findings, about, texts, .. } = self;
+        let Self { lanes, findings, about, texts, held, .. } = self;
         for lane in lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
             if let Some(before) = &before {
                 lane.place(database, &about.layout);
                 lane.read(database, about, findings, before);
             }
             lane.read(database, about, findings, chunk);
+            lane.ask(database, about, findings, held.as_ref().and_then(|held| held.whole().bytes()));
         }
         if let Some(texts) = texts {
             texts.push(chunk, &mut |reading, text| {
@@ -321,11 +328,14 @@ impl OpenPart {
     }
 
     /// The next bytes, for what looks at the whole part. Digests of what is held wait for its end: few lengths are listed.
-    fn keep(&mut self, chunk: &[u8]) {
-        let Self { held, hashing, .. } = self;
+    fn keep(&mut self, database: &Database, chunk: &[u8]) {
+        let Self { held, hashing, lanes, about, findings, .. } = self;
         if let Some(held) = held {
             held.push(chunk, &mut |before| {
                 hashing.take_if(|hashing| !hashing.catch_up(before));
+                for lane in lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
+                    lane.search_all(database, about, findings, before);
+                }
             });
         }
         let held = held.as_ref().and_then(|held| held.whole().bytes());
@@ -440,7 +450,7 @@ impl OpenPart {
 
     /// Has the signatures of other types look at the whole part, where one for its own said so.
     fn read_as_others(&mut self, database: &Database, whole: Option<Whole<'_>>) {
-        let (types, seen) = (std::mem::take(&mut self.findings.read_as), targets_of(self.detected));
+        let (types, seen) = (self.findings.take_types(), targets_of(self.detected));
         let mut groups: Vec<u8> = types
             .iter()
             .flat_map(|file_type| targets_of(*file_type))
@@ -494,7 +504,7 @@ impl Lane {
         if of.read_as(reading).is_none() && of.vacuous.is_empty() {
             return None;
         }
-        Some(Self { id, group, reading, scanner: matcher::Scanner::default(), length: 0 })
+        Some(Self { id, group, reading, scanner: matcher::Scanner::default(), asking: None, length: 0 })
     }
 
     /// The layout is decided, and nothing has been read: says where in the program patterns may start.
@@ -516,8 +526,47 @@ impl Lane {
 
     fn finish(&mut self, database: &Database, about: &About, findings: &mut Findings, whole: Whole<'_>) {
         self.scan(database, about, findings, None);
+        self.ask(database, about, findings, whole.bytes());
+        if let (Some(asking), Some(group)) = (self.asking.take(), self.of(database)) {
+            let told = &mut self.told(database, group, about, findings);
+            { asking }.finish(told, whole.bytes());
+        }
         let Self { id: lane, group, length, .. } = *self;
         findings.lane_ended(database, about, LaneEnded { lane, group, length, whole });
+    }
+
+    /// Where this lane's matches go.
+    fn told<'a>(
+        &self,
+        database: &'a Database,
+        group: &'a Group,
+        about: &'a About,
+        findings: &'a mut Findings,
+    ) -> Told<'a> {
+        Told { database, group, about, findings, lane: self.id, reading: self.reading }
+    }
+
+    /// What has come is held no longer: all that could be asked for is searched for from now on, and in that first.
+    fn search_all(&mut self, database: &Database, about: &About, findings: &mut Findings, before: &[u8]) {
+        let Some(group) = self.of(database).filter(|group| !group.asks.is_empty()) else { return };
+        let mut told = self.told(database, group, about, findings);
+        self.asking.get_or_insert_default().search_all(&mut told, before);
+    }
+
+    /// The next bytes, for what has been asked for.
+    fn read_asked(&mut self, database: &Database, about: &About, findings: &mut Findings, chunk: &[u8]) {
+        let Some(group) = self.of(database).filter(|_| self.asking.is_some()) else { return };
+        let mut told = Told { database, group, about, findings, lane: self.id, reading: self.reading };
+        if let Some(asking) = &mut self.asking {
+            asking.read(&mut told, chunk);
+        }
+    }
+
+    /// Searches what has come, if it is held, for what signatures have come to ask for.
+    fn ask(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
+        let Some(group) = self.of(database).filter(|_| findings.has_opened()) else { return };
+        let mut told = self.told(database, group, about, findings);
+        self.asking.get_or_insert_default().ask(&mut told, bytes);
     }
 
     fn of<'a>(&self, database: &'a Database) -> Option<&'a Group> {
@@ -528,18 +577,8 @@ impl Lane {
     fn scan(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
         let Some(group) = self.of(database) else { return };
         let Some(patterns) = group.read_as(self.reading) else { return };
-        let id = self.id;
-        let mut found = |found: matcher::Match| {
-            let mut interest = matcher::Interest::NoMore;
-            for usage in group.uses_of(group.original(self.reading, found.pattern)) {
-                let start = found.start + u64::from(usage.lead_bytes);
-                let found = Found { usage: *usage, lane: id, start, end: found.end };
-                if findings.found(database, about, found) == matcher::Interest::More {
-                    interest = matcher::Interest::More;
-                }
-            }
-            interest
-        };
+        let mut told = self.told(database, group, about, findings);
+        let mut found = |found: matcher::Match| told.found(found, None);
         match bytes {
             Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),
             None => self.scanner.finish(patterns, &mut found),

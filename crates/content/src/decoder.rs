@@ -74,6 +74,16 @@ pub enum More {
     Ended,
 }
 
+impl More {
+    /// What is said where all input is used and more is needed: so, or else the part's end.
+    pub(crate) fn or(self, end: impl FnOnce() -> Step) -> Step {
+        match self {
+            Self::Follows => Step::new(0, Event::NeedInput),
+            Self::Ended => end(),
+        }
+    }
+}
+
 /// A push decoder for one part.
 ///
 /// Called again and again until it says `NeedInput` (with `More::Follows`) or `End`. With `More::Ended` it must come

@@ -43,6 +43,17 @@ pub(crate) enum When {
     Always,
     /// Where another segment has led to one of its own: short windows that stand everywhere mean nothing before.
     Led,
+    /// Where a scanner asks for them.
+    Asked,
+    /// As [`When::Led`], of those that are asked for.
+    AskedLed,
+}
+
+impl When {
+    /// Whether another segment must have led there.
+    pub fn is_led(self) -> bool {
+        matches!(self, When::Led | When::AskedLed)
+    }
 }
 
 impl Shape {
@@ -68,7 +79,12 @@ impl Shape {
         let block = if block == 4 { String::new() } else { format!(" of {block}") };
         let folded = if folding == Folding::Ascii { ", folded" } else { "" };
         let until = if until == u64::MAX { String::new() } else { format!(", first {until} bytes") };
-        let when = if when == When::Led { ", where led to" } else { "" };
+        let when = match when {
+            When::Always => "",
+            When::Led => ", where led to",
+            When::Asked => ", where asked for",
+            When::AskedLed => ", where asked for and led to",
+        };
         format!("blocks{block}(stride {stride}, {size}{folded}{until}{when}) × {count}")
     }
 }
@@ -95,6 +111,21 @@ pub(crate) struct Candidate {
     pub segment: u32,
     /// The offset of the window's first byte.
     pub window: u64,
+    /// The segment's bytes, if that is known and it is nothing else: where they are, and how many; else 0 …
+    pub literal: (u32, u32),
+    /// … and how far behind the first of them the window begins.
+    pub prefix: u8,
+}
+
+/// A window that is searched for.
+#[derive(Clone, Debug)]
+pub(crate) struct Sought {
+    pub segment: u32,
+    pub window: Window,
+    /// An early look at whether the segment is there.
+    pub check: Check,
+    /// The segment's bytes, as in [`Candidate`].
+    pub literal: (u32, u32),
 }
 
 /// A group of windows that are searched in one pass.
@@ -112,8 +143,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The tables for these windows, with the number of the segment, and an early look at whether it is there.
-    pub fn new(shape: Shape, windows: &[(u32, Window, Check)]) -> Self {
+    /// The tables for these windows.
+    pub fn new(shape: Shape, windows: &[Sought]) -> Self {
         let fold = shape.folding.mask();
         let can_be_encoded = |cell: &Cell| {
             (0..128).any(|byte| {
@@ -123,7 +154,8 @@ impl Blocks {
         let mut blocks = Vec::with_capacity(windows.len() * shape.stride as usize);
         let mut encoded = Vec::new();
         let mut keyed = REACHES.map(|_| Vec::new());
-        for (segment, window, check) in windows {
+        for sought in windows {
+            let window = &sought.window;
             let reach = window.cells.len() - shape.window_length();
             let first = blocks.len();
             for block in window.cells[reach..].windows(shape.block as usize) {
@@ -132,7 +164,7 @@ impl Blocks {
             if window.cells.iter().all(can_be_encoded) {
                 encoded.extend_from_slice(&blocks[first..]);
             }
-            let entry = Entry::new(*segment, check.in_window(window));
+            let entry = Entry::new(sought);
             let list = REACHES.iter().position(|known| *known == reach);
             let Some(list) = list.and_then(|list| keyed.get_mut(list)) else { continue };
             let known = &window.cells[..shape.key_length(reach)];
@@ -280,11 +312,9 @@ impl Blocks {
         let mut ends = [0; REACHES.len()];
         passed.clear();
         for ((reach, list), end) in self.lists.iter().zip(&mut ends) {
-            for turn in 0..stride {
-                let back = block + turn + *reach as u32;
-                let probe = Probe { back, fold: folding.mask(), mask: list.mask() };
-                self.sieve.sift(view.chunk(), places, probe, passed);
-            }
+            let back = block + *reach as u32;
+            let probe = Probe { back, turns: stride, fold: folding.mask(), mask: list.mask() };
+            self.sieve.sift(view.chunk(), places, probe, passed);
             *end = passed.count();
         }
         let mut first = 0;
@@ -337,7 +367,7 @@ pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64))
 }
 
 lockgate_stored::stored!(struct Shape { stride, block, folding, until, when });
-lockgate_stored::stored!(enum When { 0 => Always, 1 => Led });
+lockgate_stored::stored!(enum When { 0 => Always, 1 => Led, 2 => Asked, 3 => AskedLed });
 lockgate_stored::stored!(enum Folding { 0 => None, 1 => Ascii });
 lockgate_stored::stored!(struct Blocks { shape, table, encoded, lists, sieve, count }, sound);
 
@@ -355,8 +385,8 @@ impl Blocks {
             && self.lists.iter().all(is_known)
     }
 
-    /// Whether every window is one of the first so many segments'.
-    pub fn is_below(&self, segments: usize) -> bool {
-        self.lists.iter().all(|(_, list)| list.is_below(segments))
+    /// Whether every window is one of the first so many segments', and its bytes are among the first so many.
+    pub fn is_below(&self, segments: usize, bytes: usize) -> bool {
+        self.lists.iter().all(|(_, list)| list.is_below(segments, bytes))
     }
 }

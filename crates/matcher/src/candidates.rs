@@ -1,7 +1,7 @@
 //! Which windows may stand at a place: lists by key. Rule: what is refused stands there not.
 
-use crate::blocks::Candidate;
-use crate::fragment::Check;
+use crate::blocks::{Candidate, Sought};
+use crate::fragment::LETTER_CASE;
 use crate::look::key;
 use crate::view::View;
 
@@ -22,17 +22,86 @@ pub(crate) struct Candidates {
     entries: Vec<Entry>,
 }
 
-/// A window, with what tells most places from it where its key stands: one read of far memory decides.
+/// A window, with what tells most places from it where its key stands, and where the bytes of its segment are: one read of
+/// far memory decides mostly, and a second one if not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Eight bytes that it needs; their distance is from the window's first byte.
-    check: Check,
+    /// Eight bytes that it needs …
+    value: u64,
+    literal_at: u32,
     segment: u32,
+    /// … their distance from the window's first byte …
+    at: i16,
+    /// How many bytes the segment has, if it is nothing else and the window stands at a fixed place in it; else 0.
+    literal_length: u16,
+    /// How far behind the segment's start the window begins, if there are such bytes.
+    prefix: u8,
+    /// … which of them count, a bit for each …
+    known: u8,
+    /// … and what bit is the same to them, if any.
+    folded: u8,
 }
 
+/// Eight bytes of which those count that have a bit.
+static MASKS: [u64; 256] = {
+    let mut masks = [0; 256];
+    let mut bits = 0;
+    while bits < masks.len() {
+        let mut byte = 0;
+        while byte < 8 {
+            if bits >> byte & 1 == 1 {
+                masks[bits] |= 0xff << (8 * byte);
+            }
+            byte += 1;
+        }
+        bits += 1;
+    }
+    masks
+};
+/// The same byte eight times.
+const EIGHT_TIMES: u64 = 0x0101_0101_0101_0101;
+
 impl Entry {
-    pub fn new(segment: u32, check: Check) -> Self {
-        Entry { check, segment }
+    /// What is not a whole byte or a letter of either case is left to whoever verifies.
+    pub fn new(sought: &Sought) -> Self {
+        let Sought { segment, window, check, literal } = sought;
+        let check = check.in_window(window);
+        let (value, masks) = check.bytes();
+        let folded = if masks.contains(&!LETTER_CASE) { LETTER_CASE } else { 0 };
+        let counts = |mask: &u8| *mask == 0xff || *mask == !LETTER_CASE;
+        let known = masks.iter().rev().fold(0, |known, mask| known << 1 | u8::from(counts(mask)));
+        let prefix = u8::try_from(window.prefix_min);
+        let length = u16::try_from(literal.1);
+        let literal = match (window.prefix_width, prefix, length) {
+            (0, Ok(prefix), Ok(length)) => (literal.0, length, prefix),
+            _ => (0, 0, 0),
+        };
+        // Where the distance is too great, which none is, nothing counts.
+        let (at, known) = i16::try_from(check.at).map_or((0, 0), |at| (at, known));
+        let mut entry = Entry {
+            value,
+            literal_at: literal.0,
+            segment: *segment,
+            at,
+            literal_length: literal.1,
+            prefix: literal.2,
+            known,
+            folded,
+        };
+        entry.value &= entry.mask();
+        entry
+    }
+
+    #[inline]
+    fn mask(&self) -> u64 {
+        MASKS[usize::from(self.known)] & !(u64::from(self.folded) * EIGHT_TIMES)
+    }
+
+    /// Whether its bytes are there, or not at hand.
+    #[inline]
+    fn may_stand(&self, window: u64, view: &View<'_>) -> bool {
+        let eight = window.checked_add_signed(i64::from(self.at)).and_then(|at| view.eight_in_chunk(at));
+        eight.is_none_or(|eight| eight & self.mask() == self.value)
     }
 }
 
@@ -80,10 +149,11 @@ impl Candidates {
         }
     }
 
-    /// Something of what [`Self::range`] says: whoever asks has it near then.
+    /// Something of the first and the last of what [`Self::range`] says: whoever asks has them near then.
     #[inline]
-    pub fn touch(&self, (start, _): (u32, u32)) -> u32 {
-        self.entries.get(start as usize).map_or(0, |entry| entry.segment)
+    pub fn touch(&self, (start, end): (u32, u32)) -> u32 {
+        let segment = |at: u32| self.entries.get(at as usize).map_or(0, |entry| entry.segment);
+        segment(start) ^ segment(end.saturating_sub(1))
     }
 
     /// Which windows may stand at an offset, of what [`Self::range`] says.
@@ -95,15 +165,18 @@ impl Candidates {
         view: &View<'_>,
         found: &mut dyn FnMut(Candidate),
     ) {
-        for Entry { check, segment } in &self.entries[start as usize..end as usize] {
-            if check.may_stand(window, view) {
-                found(Candidate { segment: *segment, window });
+        for entry in &self.entries[start as usize..end as usize] {
+            if entry.may_stand(window, view) {
+                let literal = (entry.literal_at, u32::from(entry.literal_length));
+                found(Candidate { segment: entry.segment, window, literal, prefix: entry.prefix });
             }
         }
     }
 }
 
-lockgate_stored::stored!(struct Entry { check, segment });
+lockgate_stored::stored!(struct Entry {
+    value, literal_at, segment, at, literal_length, prefix, known, folded
+});
 lockgate_stored::stored!(struct Candidates { mask, shift, starts, entries }, sound);
 
 impl Candidates {
@@ -121,8 +194,9 @@ impl Candidates {
         self.mask == first_bytes(length)
     }
 
-    /// Whether every window is one of the first so many segments'.
-    pub fn is_below(&self, segments: usize) -> bool {
-        self.entries.iter().all(|entry| (entry.segment as usize) < segments)
+    /// Whether every window is one of the first so many segments', and its bytes are among the first so many.
+    pub fn is_below(&self, segments: usize, bytes: usize) -> bool {
+        let end = |entry: &Entry| entry.literal_at as usize + usize::from(entry.literal_length);
+        self.entries.iter().all(|entry| (entry.segment as usize) < segments && end(entry) <= bytes)
     }
 }

@@ -1,6 +1,6 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
-use crate::blocks::{Blocks, Folding, Shape, When};
+use crate::blocks::{Blocks, Candidate, Folding, Shape, Sought};
 use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
@@ -9,9 +9,10 @@ use crate::rates::Rates;
 use crate::runs::{RUN_LENGTH_MAX, RunPart, RunWindow, Runs};
 use crate::scanner::Scanner;
 use crate::segment::{Link, Piece};
-use crate::set::{Anchor, PatternSet};
+use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Patterns, compiled: immutable, shared by all streams.
 #[derive(Debug)]
@@ -50,8 +51,6 @@ pub(crate) struct Front {
     pub check: Check,
     /// How long the segment is, if it is what the check says and nothing else; else 0.
     pub whole: u8,
-    /// The segment's bytes, if it is nothing else and longer: where they are, and how many. Else 0.
-    pub literal: (u32, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +76,8 @@ impl Database {
             tail_bytes: 0,
             patterns: pattern_count,
         };
-        let mut windows: BTreeMap<Shape, Vec<(u32, Window, Check)>> = BTreeMap::new();
-        for (number, pattern) in patterns.into_iter().enumerate() {
+        let mut windows: BTreeMap<Shape, Vec<(u32, Window)>> = BTreeMap::new();
+        for (number, pattern) in patterns.iter().enumerate() {
             for (at, piece) in pattern.pieces.iter().enumerate() {
                 let (rank, anchor) = match at {
                     0 => (Rank::First, pattern.anchor),
@@ -90,20 +89,19 @@ impl Database {
                     // The byte before the start counts too: it may have to be an edge.
                     Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
-                    match plan.window(piece, pattern.case, anchor, rank) {
+                    match plan.window(piece, pattern, anchor, rank) {
                         None => continue,
                         Some(Search::Run(byte, window)) => {
                             database.add_run(id, byte, &window, piece.atoms);
                             window
                         }
                         Some(Search::Blocks(shape, window)) => {
-                            let check = Check::new(&piece.head, &window);
-                            windows.entry(shape).or_default().push((id, window.clone(), check));
+                            windows.entry(shape).or_default().push((id, window.clone()));
                             window
                         }
                     }
                 };
-                let front = database.front(piece, &window);
+                let front = database.front(piece, pattern.call, &window);
                 database.fronts.push(front);
                 let lookback = window.prefix_min + window.prefix_width + window.cells.len() as u32 + 1;
                 let lookback = lookback.max(anchor.lookback());
@@ -122,20 +120,21 @@ impl Database {
         database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
-        windows.iter().for_each(|(shape, windows)| database.add_group(*shape, windows));
+        windows.into_iter().for_each(|(shape, windows)| database.add_group(shape, windows));
         database
     }
 
     /// What is looked at first of a segment with this window.
-    fn front(&self, piece: &Piece, window: &Window) -> Front {
+    fn front(&self, piece: &Piece, call: Call, window: &Window) -> Front {
         let is_whole = self.program.is_one_run(piece.atoms) && piece.length_max <= CHECK_BYTES;
-        let literal = self.program.literal(piece.atoms).filter(|(_, length)| *length > CHECK_BYTES);
         Front {
             prefix_min: window.prefix_min,
             prefix_width: window.prefix_width,
-            check: Check::new(&piece.head, window),
+            check: match call {
+                Call::Always => Check::new(&piece.head, window),
+                Call::Asked => Check::alone(&piece.head),
+            },
             whole: if is_whole { piece.length_max as u8 } else { 0 },
-            literal: literal.unwrap_or((0, 0)),
         }
     }
 
@@ -157,39 +156,48 @@ impl Database {
     }
 
     /// Windows that are searched in one pass.
-    fn add_group(&mut self, shape: Shape, windows: &[(u32, Window, Check)]) {
-        if shape.when == When::Led {
-            for before in windows.iter().filter_map(|(id, _, _)| id.checked_sub(1)) {
+    fn add_group(&mut self, shape: Shape, windows: Vec<(u32, Window)>) {
+        if shape.when.is_led() {
+            for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
             }
         }
+        let sought = |(segment, window)| {
+            let literal = self.program.literal(self.segments[segment as usize].atoms);
+            // A shorter one is looked at whole by its check.
+            let literal = literal.filter(|(_, length)| *length > CHECK_BYTES).unwrap_or((0, 0));
+            Sought { check: self.fronts[segment as usize].check, segment, window, literal }
+        };
+        let windows: Vec<Sought> = windows.into_iter().map(sought).collect();
         if !Short::fits(shape) {
-            return self.groups.push(Blocks::new(shape, windows));
+            return self.groups.push(Blocks::new(shape, &windows));
         }
         let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, windows, &rates));
+        self.shorts.push(Short::new(shape, &windows, &rates));
     }
 
-    /// Something of what a segment is compared with: whoever asks has it near then.
+    /// Something of what a candidate's segment is compared with: whoever asks has it near then.
     #[inline]
-    pub(crate) fn touch(&self, segment: u32) -> u8 {
-        let front = &self.fronts[segment as usize];
-        match (front.literal.1, front.whole) {
-            (0, 0) => {
-                let segment = self.segments.get(segment as usize);
-                segment.map_or(0, |segment| self.program.touch(segment.atoms.0))
-            }
-            (0, whole) => whole,
-            _ => {
-                let bytes = self.program.bytes(front.literal);
-                bytes.first().unwrap_or(&0) ^ bytes.last().unwrap_or(&0)
-            }
+    pub(crate) fn touch(&self, candidate: &Candidate) -> u8 {
+        if candidate.literal.1 > 0 {
+            let bytes = self.program.bytes(candidate.literal);
+            return bytes.first().unwrap_or(&0) ^ bytes.last().unwrap_or(&0);
         }
+        let segment = self.segments.get(candidate.segment as usize);
+        segment.map_or(0, |segment| self.program.touch(segment.atoms.0))
     }
 
     /// The state of a stream that begins.
     pub fn scanner(&self) -> Scanner {
         Scanner::default()
+    }
+
+    /// The segments of a pattern, the first first.
+    pub(crate) fn segments_of(&self, pattern: PatternId) -> Range<u32> {
+        let first = self.segments.partition_point(|segment| segment.pattern < pattern.0);
+        let rest = self.segments.get(first..).unwrap_or_default();
+        let count = rest.iter().take_while(|segment| segment.pattern == pattern.0).count();
+        first as u32..(first + count) as u32
     }
 
     /// How many patterns there are.
@@ -226,7 +234,7 @@ impl Database {
 const TAIL_BYTES_MAX: usize = 4096;
 
 lockgate_stored::stored!(enum Rank { 0 => First, 1 => Follower });
-lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole, literal });
+lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole });
 lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor, leads });
 lockgate_stored::stored!(
     struct Database { program, segments, fronts, groups, shorts, places, runs, tail_bytes, patterns },
@@ -247,7 +255,7 @@ impl Database {
             && self.segments.iter().all(leads_on)
             // Only another segment of the pattern follows one.
             && self.segments.last().is_none_or(|last| last.link == Link::Last)
-            && self.groups.iter().all(|group| group.is_below(count))
+            && self.groups.iter().all(|group| group.is_below(count, self.program.byte_count()))
             && self.shorts.iter().all(|short| short.is_below(count))
             && self.places.is_below(count)
             && self.runs.iter().all(|run| run.is_below(count))

@@ -174,8 +174,19 @@ pub(crate) fn length_max(fragments: &[Fragment]) -> usize {
     fragments.iter().map(usable).max().unwrap_or(0)
 }
 
+/// The bit that tells a letter's cases apart.
+pub(crate) const LETTER_CASE: u8 = 0x20;
+
 /// How many bytes a check looks at. It looks at all of a segment that has no more.
 pub(crate) const CHECK_BYTES: u32 = 8;
+
+/// A byte of a check, all or nearly all of it known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Landmark {
+    pub at: usize,
+    pub mask: u8,
+    pub value: u8,
+}
 
 /// Eight bytes of a segment that tell early that it doesn't match: the rarest, better outside of its window.
 #[derive(Clone, Copy, Debug, Default)]
@@ -210,12 +221,35 @@ impl Check {
         Check { at: best.0 as i32, ..Check::of(eight) }
     }
 
+    /// The check of a segment that is searched for by itself.
+    pub fn alone(head: &[Cell]) -> Self {
+        Self::new(head, &Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() })
+    }
+
+    /// The two rarest of the eight bytes, in their order, if there are two: how far in each stands, and its mask and value.
+    pub fn landmarks(&self) -> Option<[Landmark; 2]> {
+        let (masks, values) = (self.mask.to_le_bytes(), self.value.to_le_bytes());
+        let mut known: Vec<Landmark> = (0..8)
+            .map(|at| Landmark { at, mask: masks[at], value: values[at] })
+            .filter(|landmark| landmark.mask.count_ones() >= 7)
+            .collect();
+        known.sort_by_key(|landmark| std::cmp::Reverse(byte_rarity(landmark.value)));
+        let mut two = *known.first_chunk::<2>()?;
+        two.sort_unstable_by_key(|landmark| landmark.at);
+        Some(two)
+    }
+
     /// The check for these bytes, the first eight of them; what stands behind fewer may be anything.
     pub fn of(cells: &[Cell]) -> Self {
         let word = |byte: fn(&Cell) -> u8| {
             cells.iter().take(8).rev().fold(0, |word, cell| word << 8 | u64::from(byte(cell)))
         };
         Check { value: word(|cell| cell.value), mask: word(|cell| cell.mask), at: 0 }
+    }
+
+    /// The eight bytes, little end first, and which bits of each count.
+    pub fn bytes(&self) -> (u64, [u8; 8]) {
+        (self.value, self.mask.to_le_bytes())
     }
 
     /// The check of a segment, as it is seen from the first byte of its window. Where the segment begins at no fixed distance,

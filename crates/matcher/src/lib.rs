@@ -27,6 +27,7 @@ mod encoded;
 mod fragment;
 mod links;
 mod look;
+mod one;
 mod places;
 mod plan;
 mod program;
@@ -41,9 +42,9 @@ mod wildcard;
 
 pub use database::Database;
 pub use look::Marks;
-pub use scanner::{Interest, Match, Scanner};
+pub use scanner::{Interest, Match, Scanner, Sought};
 pub use segment::Case;
-pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet};
+pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet, Rarity};
 pub use wildcard::{BRANCH_BYTES_MAX, BRANCHES_MAX, TEXT_LENGTH_MAX, Wildcard, WildcardError};
 
 #[cfg(test)]

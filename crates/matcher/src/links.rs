@@ -37,6 +37,11 @@ impl Links {
         }
     }
 
+    /// Whether the segment may begin anywhere.
+    pub fn lead_to(&self, segment: u32) -> bool {
+        self.ranges.contains_key(&segment)
+    }
+
     /// The origin of a match that this start continues.
     pub fn admits(&self, segment: u32, start: u64) -> Option<u64> {
         let ranges = self.ranges.get(&segment)?;

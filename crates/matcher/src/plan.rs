@@ -5,7 +5,7 @@ use crate::database::Rank;
 use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
 use crate::segment::{Case, LOOKBACK_MAX, Piece};
-use crate::set::{Anchor, Pattern};
+use crate::set::{Anchor, Call, Pattern};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The length of a block, where a segment has so many fixed bytes.
@@ -31,7 +31,8 @@ const RUNS_MAX: usize = 8;
 pub(crate) struct Plan {
     choice: Choice,
     runs: BTreeSet<u8>,
-    groups: BTreeMap<u64, Group>,
+    /// By where their search ends, and who searches.
+    groups: BTreeMap<(u64, Call), Group>,
 }
 
 /// How a segment is searched, and for what.
@@ -63,7 +64,7 @@ impl Plan {
                 if anchor.names_places() {
                     continue;
                 }
-                let group = groups.entry(until(anchor)).or_insert(Group {
+                let group = groups.entry((until(anchor), pattern.call)).or_insert(Group {
                     sensitive: [0; LENGTH_MAX + 1],
                     insensitive: [0; LENGTH_MAX + 1],
                     short_below: 0,
@@ -81,13 +82,13 @@ impl Plan {
     }
 
     /// How a segment is searched, and for what.
-    pub fn window(&mut self, piece: &Piece, case: Case, anchor: Anchor, rank: Rank) -> Option<Search> {
-        let until = until(anchor);
-        let group = self.groups.get(&until)?;
+    pub fn window(&mut self, piece: &Piece, pattern: &Pattern, anchor: Anchor, rank: Rank) -> Option<Search> {
+        let (until, case, call) = (until(anchor), pattern.case, pattern.call);
+        let group = self.groups.get(&(until, call))?;
         let longest = fragment::length_max(&piece.fragments);
         let mut best: Option<Chosen> = None;
         for (block, stride, folding) in [group.long(case), group.short()].into_iter().flatten() {
-            let shape = shape((block, stride, folding), until, rank);
+            let shape = shape((block, stride, folding), until, (rank, call));
             let reach_max = match (case, folding) {
                 (Case::Insensitive, Folding::None) => REACH_OF_WAYS_MAX,
                 _ => usize::MAX,
@@ -110,13 +111,14 @@ impl Plan {
         if best.as_ref().is_some_and(Chosen::is_bad)
             && let Some((block, stride, folding)) = group.short()
         {
-            let shape = shape((block, stride, folding), until, rank);
+            let shape = shape((block, stride, folding), until, (rank, call));
             let other = self.choice.half_known(&piece.head, shape);
             best = other.filter(|other| best.as_ref().is_some_and(|best| other.cost < best.cost)).or(best);
         }
         let best = best?;
         if best.is_bad()
             && until == u64::MAX
+            && call == Call::Always
             && let Some(byte) = best.window.only_byte()
             && (self.runs.contains(&byte) || self.runs.len() < RUNS_MAX)
         {
@@ -181,8 +183,13 @@ impl Group {
 }
 
 /// What is looked at in each place is searched for only where it may mean something.
-fn shape((block, stride, folding): (usize, usize, Folding), until: u64, rank: Rank) -> Shape {
-    let when = if stride == 1 && rank == Rank::Follower { When::Led } else { When::Always };
+fn shape((block, stride, folding): (usize, usize, Folding), until: u64, (rank, call): (Rank, Call)) -> Shape {
+    let when = match (stride == 1 && rank == Rank::Follower, call) {
+        (false, Call::Always) => When::Always,
+        (true, Call::Always) => When::Led,
+        (false, Call::Asked) => When::Asked,
+        (true, Call::Asked) => When::AskedLed,
+    };
     Shape { stride: stride as u32, block: block as u32, folding, until, when }
 }
 

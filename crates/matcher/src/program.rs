@@ -80,6 +80,11 @@ impl Program {
         self.atoms.len() as u32
     }
 
+    /// How many bytes runs refer to.
+    pub fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.bytes.capacity()

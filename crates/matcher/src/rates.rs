@@ -37,6 +37,13 @@ impl Rates {
         std::array::from_fn(|byte| self.of(&[byte as u8]))
     }
 
+    /// How rare the rarest eight of these bytes are, in bits: with more in a row long texts would be rare, and many of them stand
+    /// in every program.
+    pub fn bits(&self, bytes: &[u8]) -> f32 {
+        let few = bytes.windows(bytes.len().clamp(1, 8));
+        few.map(|few| -self.of(few).log2()).fold(0.0, f32::max)
+    }
+
     /// The share of places where these bytes stand.
     pub fn of(&self, bytes: &[u8]) -> f32 {
         let fold = usize::from(self.folding.mask() as u8);

@@ -3,6 +3,7 @@
 use crate::blocks::{Candidate, When};
 use crate::database::{Database, Rank};
 use crate::links::Links;
+use crate::one;
 use crate::program::{Outcome, Span};
 use crate::runs::{RunPart, RunWindow};
 use crate::segment::Link;
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// How many places are looked at together.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 64;
 
 /// A pattern was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,16 +37,31 @@ pub enum Interest {
     NoMore,
 }
 
+/// Which patterns a scanner searches for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sought {
+    /// All but those that are deferred.
+    #[default]
+    Usual,
+    /// All that are deferred.
+    Deferred,
+    /// One that is deferred.
+    One(PatternId),
+}
+
 /// The state of one stream. It belongs to the database that made it.
 #[derive(Default, Debug)]
 pub struct Scanner {
+    sought: Sought,
     offset: u64,
     tail: Vec<u8>,
     /// Where segments with a told place start: number, first and last offset. Few streams have any.
-    #[expect(clippy::box_collection, reason = "a stream at rest is to be small")]
-    told: Option<Box<Vec<(u32, u64, u64)>>>,
+    told: Told,
     found: Found,
 }
+
+/// Number, first and last offset of segments with a told place.
+type Told = Option<Box<Vec<(u32, u64, u64)>>>;
 
 /// What is known of matches that aren't complete.
 #[derive(Default, Debug)]
@@ -163,6 +179,11 @@ struct Event {
 }
 
 impl Scanner {
+    /// The state of a stream that begins, for some patterns of a database with deferred ones.
+    pub fn new(sought: Sought) -> Self {
+        Self { sought, ..Self::default() }
+    }
+
     /// How many bytes have been scanned.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -194,39 +215,42 @@ impl Scanner {
         on_match: &mut dyn FnMut(Match) -> Interest,
     ) {
         let view = View::new(&self.tail, chunk, self.offset, more);
-        let found = &mut self.found;
-        found.resume(database, &view);
+        self.found.resume(database, &view);
+        match self.sought {
+            Sought::Usual => Self::search(&mut self.found, &mut self.told, database, &view),
+            Sought::Deferred => self.found.search_led(database, (When::Asked, When::AskedLed), &view),
+            Sought::One(pattern) => self.found.search_one(database, pattern, &view),
+        }
+        self.found.report(database, on_match);
+        self.offset = view.end();
+        self.found.forget(database, self.offset);
+        keep_tail(&mut self.tail, chunk, database.tail_bytes());
+    }
+
+    /// Searches for what is not deferred.
+    fn search(found: &mut Found, told: &mut Told, database: &Database, view: &View<'_>) {
         let (low, end) = (view.chunk_start(), view.end());
         database
             .places
-            .within(low, end, &mut |segment, start| found.at_place(database, segment, start, &view));
-        if let Some(told) = &mut self.told {
+            .within(low, end, &mut |segment, start| found.at_place(database, segment, start, view));
+        if let Some(told) = told {
             told.retain(|(number, first, last)| {
                 for start in low.max(*first)..end.min(last.saturating_add(1)) {
                     for segment in database.places.told(*number) {
-                        found.at_place(database, segment, start, &view);
+                        found.at_place(database, segment, start, view);
                     }
                 }
                 *last >= end
             });
         }
-        if more == More::Ended {
-            database
-                .places
-                .at_end(end, &mut |segment, start| found.at_place(database, segment, start, &view));
+        if view.more() == More::Ended {
+            database.places.at_end(end, &mut |segment, start| found.at_place(database, segment, start, view));
         }
         for runs in &database.runs {
             let wanted = runs.wanted(|segment| !is_muted(&found.muted, segment));
-            runs.search(&view, wanted, &mut |window, end| found.run(database, window, end, &view));
+            runs.search(view, wanted, &mut |window, end| found.run(database, window, end, view));
         }
-        found.search(database, When::Always, &view);
-        if found.leads(database, low) {
-            found.search(database, When::Led, &view);
-        }
-        found.report(database, on_match);
-        self.offset = view.end();
-        found.forget(database, self.offset);
-        keep_tail(&mut self.tail, chunk, database.tail_bytes());
+        found.search_led(database, (When::Always, When::Led), view);
     }
 }
 
@@ -247,13 +271,34 @@ impl Found {
         });
     }
 
+    /// Searches for windows, and then for those that others lead to.
+    fn search_led(&mut self, database: &Database, (first, led): (When, When), view: &View<'_>) {
+        self.search(database, first, view);
+        if self.leads(database, view.chunk_start()) {
+            self.search(database, led, view);
+        }
+    }
+
+    /// Searches for one pattern by itself; for what follows a gap, once something leads there.
+    fn search_one(&mut self, database: &Database, pattern: PatternId, view: &View<'_>) {
+        for segment in database.segments_of(pattern) {
+            let leads = |event: &Event| event.segment + 1 == segment;
+            let is_led = database.segments[segment as usize].rank == Rank::First
+                || self.links.as_ref().is_some_and(|links| links.lead_to(segment))
+                || self.events.iter().any(leads);
+            if is_led && !is_muted(&self.muted, segment) {
+                let check = &database.fronts[segment as usize].check;
+                one::starts(check, view, &mut |start| self.at_place(database, segment, start, view));
+            }
+        }
+    }
+
     /// Searches for the windows of some groups, and verifies where they may stand.
     fn search(&mut self, database: &Database, when: When, view: &View<'_>) {
-        let mut waiting = [Candidate { segment: 0, window: 0 }; TOGETHER];
+        let mut waiting = [Candidate { segment: 0, window: 0, literal: (0, 0), prefix: 0 }; TOGETHER];
         let mut count = 0;
         let mut found = |candidate: Candidate| {
-            let is_led =
-                when == When::Always || self.led.as_ref().is_some_and(|led| led.has(candidate.segment));
+            let is_led = !when.is_led() || self.led.as_ref().is_some_and(|led| led.has(candidate.segment));
             if is_led && !is_muted(&self.muted, candidate.segment) {
                 waiting[count] = candidate;
                 count += 1;
@@ -277,10 +322,11 @@ impl Found {
         let mut count = 0;
         for at in 0..waiting.len() {
             waiting[count] = waiting[at];
-            count += usize::from(may_stand(database, &waiting[at], view));
+            let is_literal = waiting[at].literal.1 > 0;
+            count += usize::from(is_literal || may_stand(database, &waiting[at], view));
         }
         let left = &waiting[..count];
-        let near = left.iter().fold(0, |all, candidate| all ^ database.touch(candidate.segment));
+        let near = left.iter().fold(0, |all, candidate| all ^ database.touch(candidate));
         std::hint::black_box(near);
         for candidate in left {
             self.candidate(database, *candidate, view);
@@ -300,6 +346,15 @@ impl Found {
 
     /// Verifies a place where a window may stand.
     fn candidate(&mut self, database: &Database, candidate: Candidate, view: &View<'_>) {
+        if let (_, length @ 1..) = candidate.literal {
+            let Some(start) = candidate.window.checked_sub(u64::from(candidate.prefix)) else { return };
+            if start + u64::from(length) <= view.end() {
+                if view.is_at(start, database.program.bytes(candidate.literal)) {
+                    self.matched(database, candidate.segment, start, u64::from(length));
+                }
+                return;
+            }
+        }
         let front = &database.fronts[candidate.segment as usize];
         let Some(latest) = candidate.window.checked_sub(u64::from(front.prefix_min)) else { return };
         if front.prefix_width == 0 {
@@ -307,12 +362,6 @@ impl Found {
                 Some(eight) if !front.check.passes(eight) => {}
                 Some(_) if front.whole > 0 => {
                     self.matched(database, candidate.segment, latest, u64::from(front.whole));
-                }
-                _ if front.literal.1 > 0 && view.end() >= latest + u64::from(front.literal.1) => {
-                    let bytes = database.program.bytes(front.literal);
-                    if view.is_at(latest, bytes) {
-                        self.matched(database, candidate.segment, latest, bytes.len() as u64);
-                    }
                 }
                 _ => {
                     self.verify(database, candidate.segment, latest, view);
@@ -335,7 +384,11 @@ impl Found {
         let window = end - u64::from(run.length);
         match run.part {
             RunPart::Whole => self.matched(database, run.segment, window, u64::from(run.length)),
-            RunPart::Window => self.candidate(database, Candidate { segment: run.segment, window }, view),
+            RunPart::Window => self.candidate(
+                database,
+                Candidate { segment: run.segment, window, literal: (0, 0), prefix: 0 },
+                view,
+            ),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Patterns as they are gathered, before they are compiled. Rule: a pattern that cannot be searched is refused here.
 
+use crate::blocks::Folding;
 use crate::database::Database;
-use crate::fragment;
+use crate::fragment::{self, Check};
 use crate::program::Program;
+use crate::rates::Rates;
 use crate::segment::{self, Case, LOOKBACK_MAX, Piece};
 use crate::wildcard::Wildcard;
 use std::fmt;
@@ -138,6 +140,25 @@ pub(crate) struct Pattern {
     pub pieces: Vec<Piece>,
     pub case: Case,
     pub anchor: Anchor,
+    pub call: Call,
+}
+
+/// How rare a pattern is in content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rarity {
+    /// Of its commonest part between two gaps, as estimated: minus the logarithm of the share of places where it stands.
+    pub bits: f32,
+    /// Whether it can be found by itself. What is looked for at few places only need not be.
+    pub may_be_deferred: bool,
+}
+
+/// Which scanners search for a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Call {
+    /// Each.
+    Always,
+    /// Those that are made for it, or for all such patterns.
+    Asked,
 }
 
 impl PatternSet {
@@ -176,8 +197,35 @@ impl PatternSet {
         }
         let id = PatternId(self.patterns.len() as u32);
         self.segments += pieces.len();
-        self.patterns.push(Pattern { pieces, case, anchor });
+        self.patterns.push(Pattern { pieces, case, anchor, call: Call::Always });
         Ok(id)
+    }
+
+    /// Has a pattern searched for by scanners only that ask for it: see [`crate::Sought`]. One that is looked for at few
+    /// places stays as it is.
+    pub fn defer(&mut self, id: PatternId) {
+        let pattern = self.patterns.get_mut(id.0 as usize);
+        if let Some(pattern) = pattern.filter(|pattern| !pattern.anchor.names_places()) {
+            pattern.call = Call::Asked;
+        }
+    }
+
+    /// How rare each pattern is.
+    pub fn rarities(&self) -> Vec<Rarity> {
+        let rates = [Rates::new(Folding::None), Rates::new(Folding::Ascii)];
+        let rarity = |pattern: &Pattern| {
+            let rates = &rates[usize::from(pattern.case == Case::Insensitive)];
+            let bits = |piece: &Piece| {
+                piece.fragments.iter().map(|fragment| rates.bits(&fragment.bytes)).fold(0.0, f32::max)
+            };
+            let can_be_found = |piece: &Piece| Check::alone(&piece.head).landmarks().is_some();
+            Rarity {
+                bits: pattern.pieces.iter().map(bits).fold(f32::INFINITY, f32::min),
+                may_be_deferred: pattern.anchor == Anchor::Anywhere
+                    && pattern.pieces.iter().all(can_be_found),
+            }
+        };
+        self.patterns.iter().map(rarity).collect()
     }
 
     /// The database of these patterns.

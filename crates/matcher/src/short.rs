@@ -3,8 +3,8 @@
 //!
 //! Such pairs stand everywhere, so what is found is told apart at once by eight bytes around it.
 
-use crate::blocks::{Candidate, Shape, When, ways};
-use crate::fragment::{Check, Window};
+use crate::blocks::{Candidate, Shape, Sought, When, ways};
+use crate::fragment::Check;
 use crate::look::{Hits, LOOKS_MAX, Pairs};
 use crate::view::View;
 
@@ -38,11 +38,11 @@ impl Short {
         shape.window_length() == PAIR && shape.stride == 1
     }
 
-    /// The tables for these windows, with the number of the segment, and an early look at whether it is there. `rates` says how
+    /// The tables for these windows. `rates` says how
     /// often each byte stands in content.
-    pub fn new(shape: Shape, windows: &[(u32, Window, Check)], rates: &[f32; 256]) -> Self {
+    pub fn new(shape: Shape, windows: &[Sought], rates: &[f32; 256]) -> Self {
         let mut keyed = Vec::new();
-        for (number, (_, window, _)) in windows.iter().enumerate() {
+        for (number, Sought { window, .. }) in windows.iter().enumerate() {
             // The last two bytes, in each way to write them.
             let pair = &window.cells[window.cells.len() - PAIR..];
             ways(pair, shape.folding, &mut |word| keyed.push((((word >> 48) as u16).to_le_bytes(), number)));
@@ -53,7 +53,7 @@ impl Short {
         let mut entries = Vec::with_capacity(keyed.len());
         for same in keyed.chunk_by(|one, other| one.0 == other.0) {
             entries.extend(same.iter().map(|(_, number)| {
-                let (segment, window, check) = &windows[*number];
+                let Sought { segment, window, check, .. } = &windows[*number];
                 let reach = window.cells.len() as u32;
                 Entry { check: check.in_window(window), reach, segment: *segment }
             }));
@@ -111,7 +111,7 @@ impl Short {
             if let Some(window) = (view.chunk_start() + place as u64).checked_sub(u64::from(entry.reach))
                 && entry.check.may_stand(window, view)
             {
-                found(Candidate { segment: entry.segment, window });
+                found(Candidate { segment: entry.segment, window, literal: (0, 0), prefix: 0 });
             }
         }
     }

@@ -47,6 +47,16 @@ pub enum Direction {
     ToClient,
 }
 
+impl Direction {
+    /// The other way.
+    pub fn reverse(self) -> Self {
+        match self {
+            Self::ToServer => Self::ToClient,
+            Self::ToClient => Self::ToServer,
+        }
+    }
+}
+
 /// Whose fault an error is: it decides whether the client retries, and what is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {

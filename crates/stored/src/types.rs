@@ -34,7 +34,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u16, u32, u64, i32, i64);
+numbers!(u16, u32, u64, i16, i32, i64);
 
 impl Stored for u8 {
     const BYTES_MIN: usize = 1;

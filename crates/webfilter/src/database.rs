@@ -8,7 +8,7 @@ use crate::hash::Key;
 use crate::moment::{Clock, Moment, TimeLimit};
 use crate::networks::Networks;
 use crate::patterns::Patterns;
-use crate::phrases::{Page, Phrases, Score};
+use crate::phrases::{Page, Phrases, Score, Told};
 use crate::rewrites::Rewrites;
 use crate::ruleset::kind::Rank;
 use crate::ruleset::site::EXTENSION_BYTES_MAX;
@@ -179,7 +179,7 @@ impl Database {
     pub fn score(&self, page: &[u8], charset: Option<&[u8]>, now: Moment) -> Score {
         let mut state = Page::new(&self.phrases, charset);
         state.push(&self.phrases, page);
-        self.score_of(state, now)
+        self.score_of(state, now, Told::Always)
     }
 
     /// The other lines for the phrase of one line, which is named as [`crate::phrases::Term::rule`] does. Only where every line is kept.
@@ -188,8 +188,8 @@ impl Database {
     }
 
     /// What the phrases in a page that has been read come to.
-    pub(crate) fn score_of(&self, page: Page, now: Moment) -> Score {
-        page.finish(&self.phrases, &self.lists, &|list| self.list(list, now).is_some())
+    pub(crate) fn score_of(&self, page: Page, now: Moment, told: Told) -> Score {
+        page.finish(&self.phrases, &self.lists, &|list| self.list(list, now).is_some(), told)
     }
 
     /// Bytes on the heap, about, but for the regular expressions.

@@ -5,7 +5,7 @@ use crate::content_type::ContentType;
 use crate::database::Database;
 use crate::decision::{Decision, Outcome};
 use crate::earlier::{Earlier, Said};
-use crate::phrases::{self, Page};
+use crate::phrases::{self, Page, Told};
 use crate::request::{HEADER_BYTES_MAX, Request};
 use lockgate_model::{
     Buffer, Class, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Points, PointsTerm, Scanner,
@@ -114,17 +114,16 @@ impl Transmission {
     /// The page has come to its end, or to that of what is read of it.
     fn score(&mut self, part: PartId, sink: &mut dyn Sink) {
         let Some((_, page)) = self.page.take_if(|(page, _)| *page == part) else { return };
-        let score = self.database.score_of(page, self.database.now());
-        let is_telling = matches!(score.outcome, phrases::Outcome::Banned | phrases::Outcome::Over);
+        let score = self.database.score_of(page, self.database.now(), Told::IfUnwanted);
         let term = |term: &phrases::Term| PointsTerm {
             name: (&*term.phrase).into(),
             points: term.points.map(i64::from),
             times: term.times,
             rule: term.rule().into(),
         };
-        let terms = score.terms.iter().take(TERMS_MAX).filter(|_| is_telling).map(term).collect();
+        let terms = score.terms.iter().take(TERMS_MAX).map(term).collect();
         sink.points(Points { sum: score.points, max: score.points_max.into(), terms });
-        if let Some(by) = score.deciding().filter(|_| is_telling) {
+        if let Some(by) = score.deciding() {
             let (rule, name, buffer) = (by.rule().into(), Arc::clone(&by.category), Buffer::FileData);
             sink.hit(Hit { class: Class::Web, rule, name, part, buffer, offset: None });
         }

@@ -5,6 +5,8 @@ mod look;
 mod picture;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod writer;
 
 pub(crate) use look::{LISTED_BYTES, Look};
 

@@ -156,10 +156,7 @@ impl Decoder for ArDecoder {
             return Step::new(0, Event::End);
         }
         if input.is_empty() && !self.needs_no_input() {
-            return match more {
-                More::Follows => Step::new(0, Event::NeedInput),
-                More::Ended => Step::new(0, self.end()),
-            };
+            return more.or(|| Step::new(0, self.end()));
         }
         match self.expect {
             Expect::Content => return self.content(input),

@@ -118,10 +118,7 @@ impl Disc {
             return Step::new(0, Event::End);
         }
         if input.is_empty() && !self.is_between_and_there() {
-            return match more {
-                More::Follows => Step::new(0, Event::NeedInput),
-                More::Ended => Step::new(0, self.end()),
-            };
+            return more.or(|| Step::new(0, self.end()));
         }
         let step = match &mut self.state {
             State::Descriptors => self.descriptor(input),

@@ -403,10 +403,7 @@ impl Decoder for TarDecoder {
             _ => {}
         }
         if input.is_empty() && !self.needs_no_input() {
-            return match more {
-                More::Follows => Step::new(0, Event::NeedInput),
-                More::Ended => self.end(),
-            };
+            return more.or(|| self.end());
         }
         match self.expect {
             Expect::Nothing => Step::new(0, Event::End),

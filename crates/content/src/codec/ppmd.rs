@@ -6,6 +6,7 @@
 
 mod arena;
 mod coder;
+mod counting;
 pub(crate) mod h;
 pub(crate) mod i;
 
@@ -58,9 +59,4 @@ impl Estimate {
             self.shift += 1;
         }
     }
-}
-
-/// The part of a range that a symbol stays in where a context knows only it: the estimate, and how it follows.
-fn binary_mean(cell: u16) -> u16 {
-    (cell + (1 << (PERIOD_BITS - 2))) >> PERIOD_BITS
 }

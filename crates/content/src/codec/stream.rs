@@ -57,10 +57,7 @@ impl<U: Undo> StreamDecoder<U> {
     fn stream(&mut self, input: &[u8], more: More, scratch: &mut [u8]) -> Step {
         let undo = self.undo.get_or_insert_with(&self.begin);
         if input.is_empty() && !undo.owes(more) {
-            return match more {
-                More::Follows => Step::new(0, Event::NeedInput),
-                More::Ended => self.stop(0, Reason::Truncated),
-            };
+            return more.or(|| self.stop(0, Reason::Truncated));
         }
         let run = undo.run(input, more, scratch);
         match run.outcome {

@@ -230,7 +230,12 @@ impl Unpack for Xz {
 
 impl<S: Scheme> Unpack for Unlz<S> {
     fn run(&mut self, input: &[u8], more: More, output: &mut [u8]) -> Run {
-        Self::run(self, input, more, output)
+        let run = Self::run(self, input, more, output);
+        match run.outcome {
+            // What was made comes first; that it cannot be read on is said when it is asked again.
+            Outcome::Failed(_) if run.made > 0 => Run { outcome: Outcome::Going, ..run },
+            _ => run,
+        }
     }
 
     fn owes(&self, more: More) -> bool {

@@ -59,6 +59,7 @@ pub(super) const RULES: &[Rule] = &[
     magic(Wim, b"MSWIM\0\0\0"),
     magic(Vhd, b"conectix"),
     magic(Vhd, b"vhdxfile"),
+    look(Lzma, lzma_of_other_properties),
     // Tar has no magic at its beginning.
     at(Tar, 257, b"ustar"),
     look(Tar, tar_of_old),
@@ -129,6 +130,20 @@ fn lzma(bytes: &[u8], _: Seen) -> Says {
     all(&[
         magic_at(bytes, 0, b"\x5d\0\0"),
         once(bytes, 13, |b| u64_le(b, 5) == u64::MAX || u64_le(b, 5) >> 40 == 0),
+    ])
+}
+
+/// The same with any properties, which is less certain: so the dictionary must be as programs make them, the size one that
+/// a file may have, and the first byte of the stream 0, as it always is.
+fn lzma_of_other_properties(bytes: &[u8], _: Seen) -> Says {
+    let dictionary = |bytes: u32| {
+        let half = bytes & bytes.wrapping_neg();
+        (4096..=1 << 30).contains(&bytes) && (bytes == half || bytes == half | half << 1)
+    };
+    all(&[
+        byte(bytes, 0, |b| b < 9 * 5 * 5),
+        once(bytes, 5, |b| dictionary(u32_le(b, 1))),
+        once(bytes, 14, |b| matches!(u64_le(b, 5), u64::MAX | 1..=0x3f_ffff_ffff) && b[13] == 0),
     ])
 }
 

@@ -204,24 +204,11 @@ pub(super) fn decode_all(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::transfer::Transfer;
     use super::*;
 
     fn decode(chunks: &[&[u8]]) -> (Vec<u8>, Vec<Oddity>) {
-        let mut base64 = Base64::default();
-        let mut all = Vec::new();
-        let mut output = [0; 200];
-        for chunk in chunks {
-            let mut rest = *chunk;
-            while !rest.is_empty() {
-                let (used, made) = base64.decode(rest, &mut output);
-                assert!(used > 0, "there is room, so there is progress");
-                all.extend_from_slice(&output[..made]);
-                rest = &rest[used..];
-            }
-        }
-        let made = base64.finish(&mut output);
-        all.extend_from_slice(&output[..made]);
-        (all, std::iter::from_fn(|| base64.oddities.next()).collect())
+        Transfer::Base64(Base64::default()).decoded(chunks.iter().copied(), 200)
     }
 
     #[test]

@@ -146,10 +146,7 @@ impl Decoder for MimeDecoder {
             return self.weigh(input, more, scratch);
         }
         if input.is_empty() {
-            return match more {
-                More::Follows => Step::new(0, Event::NeedInput),
-                More::Ended => self.end(scratch),
-            };
+            return more.or(|| self.end(scratch));
         }
         if self.in_long_line {
             return self.skip_line(input);

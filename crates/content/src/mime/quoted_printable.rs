@@ -212,23 +212,13 @@ fn is_blank(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::transfer::Transfer;
     use super::*;
 
     fn decode(chunks: &[&[u8]]) -> (Vec<u8>, bool) {
-        let mut quoted = QuotedPrintable::default();
-        let mut all = Vec::new();
-        let mut output = [0; ROOM_BYTES_MIN + 7];
-        for chunk in chunks {
-            let mut rest = *chunk;
-            while !rest.is_empty() {
-                let (used, made) = quoted.decode(rest, &mut output);
-                all.extend_from_slice(&output[..made]);
-                rest = &rest[used..];
-            }
-        }
-        let made = quoted.finish(&mut output);
-        all.extend_from_slice(&output[..made]);
-        (all, quoted.oddities.next().is_some())
+        let quoted = Transfer::Quoted(QuotedPrintable::default());
+        let (all, oddities) = quoted.decoded(chunks.iter().copied(), ROOM_BYTES_MIN + 7);
+        (all, !oddities.is_empty())
     }
 
     #[test]

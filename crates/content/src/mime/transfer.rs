@@ -32,8 +32,7 @@ impl Transfer {
     pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize) {
         match self {
             Self::Identity => {
-                let length = input.len().min(output.len());
-                output[..length].copy_from_slice(&input[..length]);
+                let length = copy(input, output);
                 (length, length)
             }
             Self::Base64(base64) => base64.decode(input, output),
@@ -93,5 +92,45 @@ impl Transfer {
             Self::Quoted(quoted) => quoted.doubts,
             Self::Identity | Self::Uuencoded(_) | Self::Yenc(_) => Doubts::default(),
         }
+    }
+}
+
+/// Copies what there is room for; answers how much.
+pub(super) fn copy(input: &[u8], output: &mut [u8]) -> usize {
+    let length = input.len().min(output.len());
+    output[..length].copy_from_slice(&input[..length]);
+    length
+}
+
+/// Takes what is missing of a line, of which so much is held at most: how many bytes were used, and whether it is whole.
+pub(super) fn gather_line(line: &mut Vec<u8>, input: &[u8], line_bytes_max: usize) -> (usize, bool) {
+    let near = &input[..input.len().min(line_bytes_max.saturating_sub(line.len()))];
+    let line_end = memchr::memchr(b'\n', near);
+    let taken = line_end.map_or(near.len(), |at| at + 1);
+    line.extend_from_slice(&near[..taken]);
+    (taken, line_end.is_some() || line.len() == line_bytes_max)
+}
+
+#[cfg(test)]
+impl Transfer {
+    /// What these chunks become, so many bytes at a time, and what was met.
+    pub(super) fn decoded<'a>(
+        mut self,
+        chunks: impl IntoIterator<Item = &'a [u8]>,
+        room: usize,
+    ) -> (Vec<u8>, Vec<super::oddity::Oddity>) {
+        let (mut all, mut output) = (Vec::new(), vec![0; room]);
+        for mut rest in chunks {
+            while !rest.is_empty() {
+                let (used, made) = self.decode(rest, &mut output);
+                assert!(used + made > 0, "there is room, so there is progress");
+                all.extend_from_slice(&output[..made]);
+                rest = &rest[used..];
+            }
+        }
+        let made = self.finish(&mut output);
+        all.extend_from_slice(&output[..made]);
+        let mut oddities = self.oddities();
+        (all, std::iter::from_fn(|| oddities.next()).collect())
     }
 }

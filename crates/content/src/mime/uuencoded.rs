@@ -2,6 +2,7 @@
 
 use super::limits::BEGIN_LINE_BYTES_MAX;
 use super::oddity::{Oddities, Oddity};
+use super::transfer::{copy, gather_line};
 
 /// What a line of data is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +80,12 @@ impl Uuencoded {
         while used < input.len() && made + ROOM_BYTES_MIN <= output.len() {
             let rest = &input[used..];
             if self.place == Place::Plain {
-                let length = rest.len().min(output.len() - made);
-                output[made..made + length].copy_from_slice(&rest[..length]);
+                let length = copy(rest, &mut output[made..]);
                 return (used + length, made + length);
             }
-            let near = &rest[..rest.len().min(BEGIN_LINE_BYTES_MAX - self.line.len())];
-            let line_end = memchr::memchr(b'\n', near);
-            let taken = line_end.map_or(near.len(), |at| at + 1);
-            self.line.extend_from_slice(&near[..taken]);
+            let (taken, is_whole) = gather_line(&mut self.line, rest, BEGIN_LINE_BYTES_MAX);
             used += taken;
-            if line_end.is_some() || self.line.len() == BEGIN_LINE_BYTES_MAX {
+            if is_whole {
                 made += self.take_line(&mut output[made..]);
             }
         }
@@ -136,23 +133,13 @@ impl Uuencoded {
 
 #[cfg(test)]
 mod tests {
+    use super::super::transfer::Transfer;
     use super::*;
 
     fn decode(text: &[u8], chunk_bytes: usize) -> (Vec<u8>, Option<Oddity>) {
-        let mut body = Uuencoded::default();
-        let mut all = Vec::new();
-        let mut output = [0; ROOM_BYTES_MIN];
-        for chunk in text.chunks(chunk_bytes) {
-            let mut rest = chunk;
-            while !rest.is_empty() {
-                let (used, made) = body.decode(rest, &mut output);
-                all.extend_from_slice(&output[..made]);
-                rest = &rest[used..];
-            }
-        }
-        let made = body.finish(&mut output);
-        all.extend_from_slice(&output[..made]);
-        (all, body.oddities.next())
+        let body = Transfer::Uuencoded(Uuencoded::default());
+        let (all, oddities) = body.decoded(text.chunks(chunk_bytes), ROOM_BYTES_MIN);
+        (all, oddities.first().copied())
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::limits::BEGIN_LINE_BYTES_MAX;
 use super::oddity::{Oddities, Oddity};
+use super::transfer::{copy, gather_line};
 
 /// What a line begins with that announces data.
 pub(super) const BEGIN: &[u8] = b"=ybegin ";
@@ -144,8 +145,7 @@ impl Body {
             let rest = &input[used..];
             match self.place {
                 Place::Plain => {
-                    let length = rest.len().min(output.len() - made);
-                    output[made..made + length].copy_from_slice(&rest[..length]);
+                    let length = copy(rest, &mut output[made..]);
                     return (used + length, made + length);
                 }
                 Place::Data => {
@@ -156,12 +156,9 @@ impl Body {
                     }
                 }
                 Place::Before => {
-                    let near = &rest[..rest.len().min(BEGIN_LINE_BYTES_MAX - self.line.len())];
-                    let line_end = memchr::memchr(b'\n', near);
-                    let taken = line_end.map_or(near.len(), |at| at + 1);
-                    self.line.extend_from_slice(&near[..taken]);
+                    let (taken, is_whole) = gather_line(&mut self.line, rest, BEGIN_LINE_BYTES_MAX);
                     used += taken;
-                    if line_end.is_some() || self.line.len() == BEGIN_LINE_BYTES_MAX {
+                    if is_whole {
                         made += self.take_line(&mut output[made..]);
                     }
                 }
@@ -193,23 +190,13 @@ impl Body {
 
 #[cfg(test)]
 mod tests {
+    use super::super::transfer::Transfer;
     use super::*;
 
     fn decode(text: &[u8], chunk_bytes: usize) -> (Vec<u8>, Option<Oddity>) {
-        let mut body = Body::default();
-        let mut all = Vec::new();
-        let mut output = [0; ROOM_BYTES_MIN];
-        for chunk in text.chunks(chunk_bytes) {
-            let mut rest = chunk;
-            while !rest.is_empty() {
-                let (used, made) = body.decode(rest, &mut output);
-                all.extend_from_slice(&output[..made]);
-                rest = &rest[used..];
-            }
-        }
-        let made = body.finish(&mut output);
-        all.extend_from_slice(&output[..made]);
-        (all, body.oddities.next())
+        let body = Transfer::Yenc(Body::default());
+        let (all, oddities) = body.decoded(text.chunks(chunk_bytes), ROOM_BYTES_MIN);
+        (all, oddities.first().copied())
     }
 
     #[test]

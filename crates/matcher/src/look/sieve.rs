@@ -24,8 +24,10 @@ pub fn key(eight: u64, mask: u64) -> u64 {
 /// What is looked at before a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    /// How far before the place eight bytes begin.
+    /// How far before the place eight bytes begin …
     pub back: u32,
+    /// … and how many times more, each time a byte farther.
+    pub turns: u32,
     /// Bits that are set in them first …
     pub fold: u64,
     /// … and those that are left then: the key.
@@ -101,7 +103,8 @@ impl Sieve {
     /// looked at: whoever asks sees to both.
     #[inline]
     pub fn sift(&self, chunk: &[u8], places: &[u32], probe: Probe, passed: &mut Passed) {
-        let places = &places[..places.len().min(ROUND - passed.count.min(ROUND))];
+        let room = (ROUND - passed.count.min(ROUND)) / (probe.turns as usize).max(1);
+        let places = &places[..places.len().min(room)];
         let done = match self.speed {
             Speed::Portable => 0,
             #[cfg(target_arch = "x86_64")]
@@ -109,12 +112,14 @@ impl Sieve {
             Speed::Avx512 => unsafe { avx512::sift(self, chunk, places, probe, passed) },
         };
         for place in &places[done..] {
-            let start = place.wrapping_sub(probe.back);
-            let eight = chunk.get(start as usize..).and_then(|eight| eight.first_chunk());
-            let Some(eight) = eight.map(|eight| u64::from_le_bytes(*eight)) else { continue };
-            // No branch waits for the sieve.
-            passed.starts[passed.count] = start;
-            passed.count += usize::from(self.passes(key(eight | probe.fold, probe.mask)));
+            for turn in 0..probe.turns {
+                let start = place.wrapping_sub(probe.back + turn);
+                let eight = chunk.get(start as usize..).and_then(|eight| eight.first_chunk());
+                let Some(eight) = eight.map(|eight| u64::from_le_bytes(*eight)) else { continue };
+                // No branch waits for the sieve.
+                passed.starts[passed.count] = start;
+                passed.count += usize::from(self.passes(key(eight | probe.fold, probe.mask)));
+            }
         }
     }
 }
@@ -126,18 +131,20 @@ mod avx512 {
     use super::{BITS_AT, MIX, Passed, Probe, ROUND, Sieve};
     use std::arch::x86_64::*;
 
-    /// Looks at as many of the places as are whole vectors before one that has not its eight bytes in the chunk; returns how
-    /// many. There is room for all of them.
+    /// Looks at as many of the places as are whole vectors before one that has not all its bytes in the chunk; returns how
+    /// many.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub fn sift(sieve: &Sieve, chunk: &[u8], places: &[u32], probe: Probe, passed: &mut Passed) -> usize {
-        let Some(latest) = chunk.len().checked_sub(8).and_then(|latest| i32::try_from(latest).ok()) else {
+        let (Some(latest), Some(farthest)) = (chunk.len().checked_sub(8), probe.turns.checked_sub(1)) else {
             return 0;
         };
-        if passed.count + places.len() > ROUND {
+        let Ok(latest) = i32::try_from(latest) else { return 0 };
+        let needed = places.len().checked_mul(probe.turns as usize);
+        if needed.and_then(|needed| needed.checked_add(passed.count)).is_none_or(|needed| needed > ROUND) {
             return 0;
         }
-        let latest = _mm256_set1_epi32(latest);
-        let back = _mm256_set1_epi32(probe.back as i32);
+        let (first, latest) = (_mm256_set1_epi32((probe.back + farthest) as i32), _mm256_set1_epi32(latest));
+        let (back, next) = (_mm256_set1_epi32(probe.back as i32), _mm256_set1_epi32(1));
         let (fold, mask) = (_mm512_set1_epi64(probe.fold as i64), _mm512_set1_epi64(probe.mask as i64));
         let mix = _mm512_set1_epi64(MIX as i64);
         let shift = _mm_cvtsi32_si128(sieve.shift as i32);
@@ -146,40 +153,45 @@ mod avx512 {
             let lanes = ((1u32 << places.len()) - 1) as __mmask8;
             // SAFETY: only as many lanes are read as there are places.
             let place = unsafe { _mm256_maskz_loadu_epi32(lanes, places.as_ptr().cast()) };
-            let start = _mm256_sub_epi32(place, back);
-            if _mm256_mask_cmple_epu32_mask(lanes, start, latest) != lanes {
+            let mut start = _mm256_sub_epi32(place, back);
+            let is_inside = _mm256_mask_cmple_epu32_mask(lanes, start, latest)
+                & _mm256_mask_cmpge_epu32_mask(lanes, place, first);
+            if is_inside != lanes {
                 passed.count = count;
                 return eights * 8;
             }
-            // Lanes of no place read what nobody asks for.
-            let from = _mm256_min_epu32(start, latest);
-            // SAFETY: each lane starts at least eight bytes before the chunk's end.
-            let (low, high) = unsafe {
-                let bytes = chunk.as_ptr().cast();
-                (
-                    _mm256_i32gather_epi64::<1>(bytes, _mm256_castsi256_si128(from)),
-                    _mm256_i32gather_epi64::<1>(bytes, _mm256_extracti128_si256::<1>(from)),
-                )
-            };
-            let eight = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-            let key = _mm512_mullo_epi64(_mm512_and_si512(_mm512_or_si512(eight, fold), mask), mix);
-            let at = _mm512_cvtepi64_epi32(_mm512_srl_epi64(key, shift));
-            // SAFETY: `shift` leaves as many bits as the sieve has words (a power of two), so each index is within.
-            let word = unsafe { _mm256_i32gather_epi32::<4>(sieve.words.as_ptr().cast(), at) };
-            let bits = _mm512_cvtepi64_epi32(_mm512_srli_epi64(key, BITS_AT));
-            // A rotation by a number's lowest five bits brings the bit asked for to the lowest place.
-            let both = _mm256_and_si256(
-                _mm256_rorv_epi32(word, bits),
-                _mm256_rorv_epi32(word, _mm256_srli_epi32(bits, 5)),
-            );
-            let all = _mm256_and_si256(both, _mm256_rorv_epi32(word, _mm256_srli_epi32(bits, 10)));
-            let passes = _mm256_mask_test_epi32_mask(lanes, all, _mm256_set1_epi32(1));
-            // SAFETY: at most ROUND pass before these eight, and SLACK is room for the rest.
-            unsafe {
-                let to = passed.starts.as_mut_ptr().add(count);
-                _mm256_storeu_epi32(to.cast(), _mm256_maskz_compress_epi32(passes, start));
+            for _ in 0..probe.turns {
+                // Lanes of no place read what nobody asks for.
+                let from = _mm256_min_epu32(start, latest);
+                // SAFETY: each lane starts at least eight bytes before the chunk's end.
+                let (low, high) = unsafe {
+                    let bytes = chunk.as_ptr().cast();
+                    (
+                        _mm256_i32gather_epi64::<1>(bytes, _mm256_castsi256_si128(from)),
+                        _mm256_i32gather_epi64::<1>(bytes, _mm256_extracti128_si256::<1>(from)),
+                    )
+                };
+                let eight = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+                let key = _mm512_mullo_epi64(_mm512_and_si512(_mm512_or_si512(eight, fold), mask), mix);
+                let at = _mm512_cvtepi64_epi32(_mm512_srl_epi64(key, shift));
+                // SAFETY: `shift` leaves as many bits as the sieve has words (a power of two), so each index is within.
+                let word = unsafe { _mm256_i32gather_epi32::<4>(sieve.words.as_ptr().cast(), at) };
+                let bits = _mm512_cvtepi64_epi32(_mm512_srli_epi64(key, BITS_AT));
+                // A rotation by a number's lowest five bits brings the bit asked for to the lowest place.
+                let both = _mm256_and_si256(
+                    _mm256_rorv_epi32(word, bits),
+                    _mm256_rorv_epi32(word, _mm256_srli_epi32(bits, 5)),
+                );
+                let all = _mm256_and_si256(both, _mm256_rorv_epi32(word, _mm256_srli_epi32(bits, 10)));
+                let passes = _mm256_mask_test_epi32_mask(lanes, all, _mm256_set1_epi32(1));
+                // SAFETY: less than ROUND pass before these eight, and SLACK is room for the rest.
+                unsafe {
+                    let to = passed.starts.as_mut_ptr().add(count);
+                    _mm256_storeu_epi32(to.cast(), _mm256_maskz_compress_epi32(passes, start));
+                }
+                count += passes.count_ones() as usize;
+                start = _mm256_sub_epi32(start, next);
             }
-            count += passes.count_ones() as usize;
         }
         passed.count = count;
         places.len()
@@ -220,17 +232,19 @@ mod tests {
             })
             .collect();
         for (fold, mask) in [(0, u64::MAX >> 16), (0x2020_2020_2020_2020, u64::MAX >> 40)] {
-            let probe = Probe { back: 7, fold, mask };
+            let probe = Probe { back: 7, turns: 2, fold, mask };
             let eight = |start: usize| u64::from_le_bytes(*chunk[start..].first_chunk().unwrap());
             let keys: Vec<u64> = (0..100).map(|at| key(eight(at * 11) | fold, mask)).collect();
             let mut sieve = Sieve::new(keys.iter().copied(), keys.len());
             // Of the last ones not all bytes are in the chunk.
             let places: Vec<u32> = (0..=5010).step_by(3).collect();
-            let expected: Vec<u32> = places
+            let mut expected: Vec<u32> = places
                 .iter()
-                .filter_map(|place| place.checked_sub(7))
+                .flat_map(|place| [place.checked_sub(7), place.checked_sub(8)])
+                .flatten()
                 .filter(|start| *start <= 4992 && sieve.passes(key(eight(*start as usize) | fold, mask)))
                 .collect();
+            expected.sort_unstable();
             assert!(expected.len() >= 33);
             for speed in [Speed::Portable, Speed::detect()] {
                 sieve.speed = speed;
@@ -240,6 +254,8 @@ mod tests {
                     sieve.sift(&chunk, places, probe, &mut passed);
                     found.extend_from_slice(passed.from(0));
                 }
+                // Eight at once come in another order.
+                found.sort_unstable();
                 assert_eq!(found, expected, "{speed:?}");
             }
         }

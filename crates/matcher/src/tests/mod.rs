@@ -10,8 +10,12 @@ type Row = (&'static str, &'static str, &'static [(u64, u64)]);
 type Found = Vec<(u32, u64, u64)>;
 
 fn scan_cut(database: &Database, content: &[u8], cuts: &[usize]) -> Found {
+    scan_for(Sought::Usual, database, content, cuts)
+}
+
+fn scan_for(sought: Sought, database: &Database, content: &[u8], cuts: &[usize]) -> Found {
     let mut found = Vec::new();
-    let mut scanner = database.scanner();
+    let mut scanner = Scanner::new(sought);
     let mut push = |m: Match| {
         found.push((m.pattern.0, m.start, m.end));
         Interest::More
@@ -262,4 +266,54 @@ fn interest_ends_for_one_pattern_only() {
         });
     }
     assert_eq!(found, [(0, 0), (1, 3997)]);
+}
+
+/// Runs about the lengths of the registers and about the longest that is found as a run, one within the other.
+#[test]
+fn runs_of_every_length_are_found() {
+    let lengths = [3, 63, 64, 65, 130, 255, 256, 300];
+    let mut set = PatternSet::new();
+    for length in lengths {
+        set.add(&Wildcard::literal(&vec![0; length]), Case::Sensitive, Anchor::Anywhere).unwrap();
+    }
+    let database = set.compile().unwrap();
+    assert_eq!(database.strategies(), ["runs of 00 × 8"]);
+    let mut content = Vec::new();
+    for length in [2, 3, 4, 62, 63, 64, 65, 66, 127, 128, 129, 131, 254, 255, 256, 257, 299, 300, 301] {
+        content.extend(vec![0; length]);
+        content.push(1);
+    }
+    let mut expected = Vec::new();
+    for end in 1..=content.len() {
+        let run = content[..end].iter().rev().take_while(|byte| **byte == 0).count();
+        let ending = lengths.iter().enumerate().filter(|(_, length)| **length <= run);
+        expected.extend(ending.map(|(id, length)| (id as u32, (end - length) as u64, end as u64)));
+    }
+    assert_eq!(scan_cut(&database, &content, &[]), expected);
+    for first in (0..content.len()).step_by(5) {
+        let cuts: Vec<usize> = (first..content.len()).step_by(97).collect();
+        assert_eq!(scan_cut(&database, &content, &cuts), expected, "from {first}");
+    }
+}
+
+/// Of patterns of which one match is enough each is told of, and of none each time.
+#[test]
+fn what_changes_nothing_is_told_at_least_once() {
+    let literal = |number: usize| format!("<{number:05}>").into_bytes();
+    let mut set = PatternSet::new();
+    (0..3000).for_each(|number| {
+        set.add(&Wildcard::literal(&literal(number)), Case::Sensitive, Anchor::Anywhere).unwrap();
+    });
+    let database = set.compile().unwrap();
+    let content: Vec<u8> = (0..30_000).flat_map(|number| literal(number % 3000)).collect();
+    let mut told = vec![0; 3000];
+    let mut scanner = database.scanner();
+    let mut count = |found: Match| {
+        told[found.pattern.0 as usize] += 1;
+        Interest::NoMore
+    };
+    content.chunks(1000).for_each(|chunk| scanner.scan(&database, chunk, &mut count));
+    scanner.finish(&database, &mut count);
+    assert!(told.iter().all(|told| (1..=10).contains(told)));
+    assert!(told.iter().sum::<usize>() < 15_000, "{}", told.iter().sum::<usize>());
 }

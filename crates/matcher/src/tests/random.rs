@@ -1,8 +1,8 @@
 //! Random patterns over few letters, against the reference. Rule: seeded, so that a failure comes back.
 
-use super::{Found, at_every_cut, reference, scan_cut};
+use super::{Found, at_every_cut, reference, scan_cut, scan_for};
 use crate::wildcard::{Cell, Edge, Node, Wildcard};
-use crate::{Anchor, Case, PatternSet};
+use crate::{Anchor, Case, PatternId, PatternSet, Sought};
 
 pub(super) struct Dice(pub u64);
 
@@ -117,6 +117,46 @@ fn random_patterns_match_like_the_reference() {
     assert!(matches > 1000, "the cases are too thin: {matches}");
 }
 
+/// Each pattern is told by the scanners that search for it, as it is where nothing is deferred.
+#[test]
+fn deferred_patterns_are_found_by_who_asks_for_them() {
+    let mut deferred = 0;
+    for seed in 0..2000 {
+        let mut dice = Dice(seed);
+        let (mut plain, mut set) = (PatternSet::new(), PatternSet::new());
+        let mut patterns = Vec::new();
+        while patterns.len() < 6 {
+            let pattern = dice.pattern();
+            let case = [Case::Sensitive, Case::Insensitive][dice.roll(2) as usize];
+            if let Ok(id) = set.add(&pattern, case, Anchor::Anywhere) {
+                plain.add(&pattern, case, Anchor::Anywhere).unwrap();
+                patterns.push((id, dice.roll(2) == 0));
+            }
+        }
+        patterns.iter().filter(|(_, is_deferred)| *is_deferred).for_each(|(id, _)| set.defer(*id));
+        let (plain, database) = (plain.compile().unwrap(), set.compile().unwrap());
+        let length = 20 + dice.roll(400);
+        let content = dice.content(length);
+        let cut = [dice.roll(length) as usize];
+        let of = |found: Found, wanted: &dyn Fn(PatternId) -> bool| -> Found {
+            found.into_iter().filter(|(pattern, _, _)| wanted(PatternId(*pattern))).collect()
+        };
+        let all = scan_cut(&plain, &content, &[]);
+        let is_deferred = |id: PatternId| patterns.contains(&(id, true));
+        let (usual, asked) = (of(all.clone(), &|id| !is_deferred(id)), of(all.clone(), &is_deferred));
+        for cuts in [&[][..], &cut] {
+            assert_eq!(scan_for(Sought::Usual, &database, &content, cuts), usual, "seed {seed}");
+            assert_eq!(scan_for(Sought::Deferred, &database, &content, cuts), asked, "seed {seed}");
+            for (id, _) in &patterns {
+                let one = of(all.clone(), &|known| known == *id);
+                assert_eq!(scan_for(Sought::One(*id), &database, &content, cuts), one, "seed {seed}");
+            }
+        }
+        deferred += asked.len();
+    }
+    assert!(deferred > 1000, "the cases are too thin: {deferred}");
+}
+
 #[test]
 fn long_patterns_are_found_wherever_they_stand() {
     let mut dice = Dice(77);
@@ -192,5 +232,52 @@ fn patterns_are_found_in_base64_and_at_its_edges() {
         let mut cuts: Vec<usize> = (0..500).map(|_| dice.roll(content.len() as u64) as usize).collect();
         cuts.sort_unstable();
         assert_eq!(scan_cut(&database, &content, &cuts), expected, "{case:?} {has_encoded}, cut");
+    }
+}
+
+/// Many short literals over few letters: windows, keys and lists that they share.
+#[test]
+fn short_literals_that_are_much_alike_are_found() {
+    for (seed, least) in [(80, 2), (81, 3), (82, 5), (83, 6), (84, 7), (85, 9), (86, 11)] {
+        for case in [Case::Sensitive, Case::Insensitive] {
+            let mut dice = Dice(seed);
+            let mut literals: Vec<Vec<u8>> = (0..300)
+                .map(|_| {
+                    let length = least + dice.roll(6);
+                    (0..length).map(|_| b"abAz"[dice.roll(4) as usize]).collect()
+                })
+                .collect();
+            if case == Case::Insensitive {
+                literals.iter_mut().for_each(|literal| literal.make_ascii_lowercase());
+            }
+            literals.sort();
+            literals.dedup();
+            let mut set = PatternSet::new();
+            for literal in &literals {
+                set.add(&Wildcard::literal(literal), case, Anchor::Anywhere).unwrap();
+            }
+            let database = set.compile().unwrap();
+            let mut content = Vec::new();
+            while content.len() < 2000 {
+                content.extend((0..dice.roll(9)).map(|_| b"abAz"[dice.roll(4) as usize]));
+                content.extend_from_slice(&literals[dice.roll(literals.len() as u64) as usize]);
+            }
+            let text = match case {
+                Case::Sensitive => content.clone(),
+                Case::Insensitive => content.to_ascii_lowercase(),
+            };
+            let mut expected: Found = Vec::new();
+            for (id, literal) in literals.iter().enumerate() {
+                let places = text.windows(literal.len()).enumerate().filter(|(_, bytes)| bytes == literal);
+                expected.extend(places.map(|(at, _)| (id as u32, at as u64, (at + literal.len()) as u64)));
+            }
+            expected.sort_unstable_by_key(|(id, start, end)| (*end, *id, *start));
+            let name = format!("{least} {case:?} {}", database.strategies().join(", "));
+            assert_eq!(scan_cut(&database, &content, &[]), expected, "{name}");
+            for step in [1, 2, 5, 17, 23, 40, 101] {
+                let cuts: Vec<usize> = (step..content.len()).step_by(step).collect();
+                assert_eq!(scan_cut(&database, &content, &cuts), expected, "{name}, {step}");
+            }
+        }
     }
 }

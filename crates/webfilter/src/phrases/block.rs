@@ -45,8 +45,8 @@ pub(super) trait Instructions: Copy {
     fn equal(self, block: &Block, byte: u8) -> u64;
     /// Which bytes are no ASCII.
     fn high(self, block: &Block) -> u64;
-    /// The bytes of a mask, one behind the other, and some that mean nothing.
-    fn packed(self, block: &Block, mask: u64) -> Block;
+    /// Appends the bytes of a mask, one behind the other.
+    fn append(self, block: &Block, mask: u64, out: &mut Vec<u8>);
 }
 
 /// A byte as both readings have it: small, or a space.
@@ -96,19 +96,14 @@ impl Instructions for Portable {
     }
 
     #[inline(always)]
-    fn packed(self, block: &Block, mut mask: u64) -> Block {
-        let mut packed = *block;
-        let mut count = mask.trailing_ones() as usize;
-        // What stands where it stood is there already; then one run behind the other.
-        mask &= !low(count);
+    fn append(self, block: &Block, mut mask: u64, out: &mut Vec<u8>) {
+        // One run behind the other.
         while mask != 0 {
             let from = mask.trailing_zeros() as usize;
-            let bytes = (mask >> from).trailing_ones() as usize;
-            packed[count..count + bytes].copy_from_slice(&block[from..from + bytes]);
-            count += bytes;
-            mask &= !low(from + bytes);
+            let end = from + (mask >> from).trailing_ones() as usize;
+            out.extend_from_slice(&block[from..end]);
+            mask &= !low(end);
         }
-        packed
     }
 }
 
@@ -163,16 +158,15 @@ pub(super) mod x86_64 {
         }
 
         #[inline(always)]
-        fn packed(self, block: &Block, mask: u64) -> Block {
-            let mut packed = [0; BLOCK];
-            // SAFETY: the instructions are there, and there is room for 64 bytes.
+        fn append(self, block: &Block, mask: u64, out: &mut Vec<u8>) {
+            out.reserve(BLOCK);
+            // SAFETY: the instructions are there. There is room for 64 bytes behind those that there are, and as many as the mask
+            // has bits are what is added.
             unsafe {
-                _mm512_storeu_si512(
-                    packed.as_mut_ptr().cast(),
-                    _mm512_maskz_compress_epi8(mask, load(block)),
-                );
+                let packed = _mm512_maskz_compress_epi8(mask, load(block));
+                _mm512_storeu_si512(out.as_mut_ptr().add(out.len()).cast(), packed);
+                out.set_len(out.len() + mask.count_ones() as usize);
             }
-            packed
         }
     }
 
@@ -205,7 +199,9 @@ mod tests {
             for kept in [0, 1, 1 << 63, u64::MAX, word, word | word << 7, !(1 << (word >> 58))] {
                 let bits = (0..BLOCK).filter(|bit| kept >> bit & 1 == 1);
                 let expected: Vec<u8> = bits.map(|bit| block[bit]).collect();
-                assert_eq!(with.packed(&block, kept)[..expected.len()], expected);
+                let mut out = b"before".to_vec();
+                with.append(&block, kept, &mut out);
+                assert_eq!(out, [&b"before"[..], &expected].concat());
             }
         }
     }

@@ -19,7 +19,7 @@ mod tests;
 mod text;
 
 pub(crate) use compiler::{Added, Compiled, Drafts, PhraseFile};
-pub(crate) use page::Page;
+pub(crate) use page::{Page, Told};
 pub(crate) use ruleset::{Said, parse};
 pub use score::{Outcome, Score, Term};
 

@@ -8,6 +8,7 @@
 use super::Readings;
 use super::block::{append_folded, folded};
 use super::charset::{Charset, PRESCAN_BYTES, decode};
+use super::search::Copies;
 use super::text::{Source, Text, Written};
 
 /// The readings of one page, as far as it has come.
@@ -27,6 +28,28 @@ pub(super) struct Output {
     /// The raw reading; without one, what the text is made of.
     pub raw: Vec<u8>,
     pub text: Written,
+}
+
+impl Output {
+    /// Begins with what there is of others, and makes room for so many bytes in each.
+    pub fn begin(&mut self, there: &Self, bytes: usize) {
+        self.raw.reserve(there.raw.len() + bytes);
+        self.raw.extend_from_slice(&there.raw);
+        self.text.bytes.reserve(there.text.bytes.len() + bytes);
+        self.text.bytes.extend_from_slice(&there.text.bytes);
+        self.text.copies.reserve(bytes);
+    }
+
+    /// What there is, without room; the room is left empty.
+    pub fn end(&mut self) -> Self {
+        let Written { bytes, copies } = &mut self.text;
+        let text = Written { bytes: bytes.clone(), copies: Copies::default() };
+        let there = Self { raw: self.raw.clone(), text };
+        self.raw.clear();
+        bytes.clear();
+        copies.clear();
+        there
+    }
 }
 
 impl Normaliser {

@@ -2,21 +2,36 @@
 
 use super::normal::{Normaliser, Output};
 use super::score::{self, Outcome, Score, Tally, Term};
-use super::search::{Copies, In, Open, REACH, Span};
+use super::search::{In, Open, REACH, Span};
 use super::seen::Seen;
 use super::{Phrases, Readings};
 use crate::compiler::Kept;
 use crate::database::List;
 use crate::table::ListId;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A larger chunk is read in pieces, so that the readings of one stay near and small.
-const PIECE_BYTES: usize = 16 << 10;
+const PIECE_BYTES: usize = 48 << 10;
 /// How much more than what is read there is at once: what is kept of the piece before, and what is written ahead.
 const ROOM_BYTES: usize = 2 * REACH + LOOK_BYTES_MIN + 128;
 /// Fewer bytes wait for more, since each look has a cost of its own.
 const LOOK_BYTES_MIN: usize = 1 << 10;
+
+thread_local! {
+    /// Room for the readings of a chunk: between two of them a page keeps no more than there is. Nothing is in it before one.
+    static ROOM: RefCell<Output> = RefCell::new(Output::default());
+}
+
+/// Of which pages the phrases are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Of all.
+    Always,
+    /// Of those that a phrase bans, and those that have more points than they may.
+    IfUnwanted,
+}
 
 /// A page, as far as it has come.
 pub(crate) struct Page {
@@ -61,19 +76,17 @@ impl Page {
     pub fn push(&mut self, phrases: &Phrases, chunk: &[u8]) -> bool {
         let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(chunk.len());
         self.left -= taken as u64;
-        // Once for all pieces.
-        let room = taken.min(PIECE_BYTES) + ROOM_BYTES;
-        self.forms.raw.reserve(room);
-        self.forms.text.bytes.reserve(room);
-        self.forms.text.copies.reserve(room);
-        for piece in chunk[..taken].chunks(PIECE_BYTES) {
-            self.normaliser.push(piece, &mut self.forms);
-            self.look(phrases, REACH);
-        }
-        // Nothing comes for a while: no more memory is kept than there are bytes.
-        self.forms.raw.shrink_to_fit();
-        self.forms.text.bytes.shrink_to_fit();
-        self.forms.text.copies = Copies::default();
+        ROOM.with_borrow_mut(|room| {
+            let bytes = taken.min(PIECE_BYTES) + ROOM_BYTES;
+            room.begin(&self.forms, bytes);
+            std::mem::swap(room, &mut self.forms);
+            for piece in chunk[..taken].chunks(PIECE_BYTES) {
+                self.normaliser.push(piece, &mut self.forms);
+                self.look(phrases, REACH);
+            }
+            std::mem::swap(room, &mut self.forms);
+            self.forms = room.end();
+        });
         self.left > 0
     }
 
@@ -101,7 +114,13 @@ impl Page {
     }
 
     /// The page has ended: its score.
-    pub fn finish(mut self, phrases: &Phrases, lists: &[List], holds: &dyn Fn(ListId) -> bool) -> Score {
+    pub fn finish(
+        mut self,
+        phrases: &Phrases,
+        lists: &[List],
+        holds: &dyn Fn(ListId) -> bool,
+        told: Told,
+    ) -> Score {
         self.normaliser.finish(&mut self.forms);
         self.look(phrases, 0);
         let points_max = phrases.settings.points_max;
@@ -127,7 +146,9 @@ impl Page {
         let mut score = Score { points, points_max, ..Score::default() };
         if let Some((reading, tally)) = last {
             score.outcome = tally.outcome;
-            (score.terms, score.by) = terms(phrases, lists, reading, &tally, holds);
+            if told == Told::Always || score.is_unwanted() {
+                (score.terms, score.by) = terms(phrases, lists, reading, &tally, holds);
+            }
         }
         if phrases.kept == Kept::Every {
             score.also = also(phrases, lists, [&self.text, &self.raw], &score.terms, holds);

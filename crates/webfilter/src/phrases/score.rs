@@ -118,6 +118,11 @@ pub struct Score {
 }
 
 impl Score {
+    /// Whether a phrase bans the page, or its points do.
+    pub fn is_unwanted(&self) -> bool {
+        matches!(self.outcome, Outcome::Banned | Outcome::Over)
+    }
+
     /// The phrase that decides.
     pub fn deciding(&self) -> Option<&Term> {
         self.by.and_then(|by| self.terms.get(by))

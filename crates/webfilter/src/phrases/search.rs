@@ -60,6 +60,21 @@ pub(super) struct Pattern {
     pub readings: In,
 }
 
+/// A place has what some pattern begins with.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    word: u64,
+    /// Whether something was found there that had not been found, or there is nothing to find.
+    is_news: bool,
+}
+
+impl Met {
+    /// What two readings have at places that begin alike.
+    fn or(self, other: Option<Self>) -> Self {
+        Self { is_news: self.is_news || other.is_some_and(|other| other.is_news), ..self }
+    }
+}
+
 /// What is looked at in a reading.
 pub(super) struct Span<'a> {
     pub which: In,
@@ -138,8 +153,8 @@ impl Search {
         let places = span.places();
         ROOM.with_borrow_mut(|batch| {
             self.walk(batch, span.text, places, open, &mut |kind, at, open| {
-                if let Some(word) = self.verify(kind, at, span) {
-                    self.close(kind, word, open, &[&*span]);
+                if let Some(met) = self.verify(kind, at, span) {
+                    self.close(kind, met, open, &[&*span]);
                 }
             });
         });
@@ -201,7 +216,7 @@ impl Search {
     /// A window that may be one of the kind has its place there. What it begins with, where a pattern has that as well, as far as
     /// a word has room for it, or where nothing has anything like it.
     #[inline]
-    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> Option<u64> {
+    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> Option<Met> {
         let at = place.checked_sub(kind.before())?;
         let (word, around) = words(span.text, at);
         let before = (around >> (8 * (BEFORE - 1))) as u8;
@@ -216,20 +231,26 @@ impl Search {
         }
         let entries = self.windows[kind as usize].of(word);
         let mut is_any = entries.is_empty();
+        let mut is_news = is_any;
         for entry in entries.iter().filter(|entry| entry.agrees(word)) {
             is_any = true;
             if let Some(start) = at.checked_sub(usize::from(entry.at))
                 && let Some(pattern) = self.patterns.get(entry.pattern as usize)
             {
-                compare(pattern, start, span);
+                is_news |= compare(pattern, start, span);
             }
         }
-        is_any.then_some(word)
+        is_any.then_some(Met { word, is_news })
     }
 
-    /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings.
+    /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings. That may
+    /// have come about where something new was found.
     #[inline]
-    fn close(&self, kind: Kind, word: u64, open: &mut Open, spans: &[&Span<'_>]) {
+    fn close(&self, kind: Kind, met: Met, open: &mut Open, spans: &[&Span<'_>]) {
+        let word = met.word;
+        if !met.is_news {
+            return;
+        }
         let bit = |word: u64| match kind {
             Kind::Behind | Kind::Before => None,
             Kind::Core => Some(open.core.bit(word)),
@@ -253,14 +274,15 @@ impl Search {
     }
 }
 
-/// Whether a pattern stands there.
-fn compare(pattern: &Pattern, start: usize, span: &mut Span<'_>) {
-    if pattern.readings.covers(span.which)
+/// Whether a pattern stands there that was not found before.
+fn compare(pattern: &Pattern, start: usize, span: &mut Span<'_>) -> bool {
+    let is_found = pattern.readings.covers(span.which)
         && !span.seen.is_done(pattern.part)
-        && span.text.get(start..).is_some_and(|text| text.starts_with(&pattern.bytes))
-    {
+        && span.text.get(start..).is_some_and(|text| text.starts_with(&pattern.bytes));
+    if is_found {
         span.seen.add(pattern.part);
     }
+    is_found
 }
 
 /// What stands near places of which not all have so much before or behind them.
@@ -306,7 +328,7 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
         of_kind(&list(core), Kind::Core, 0),
     ];
     Sought {
-        classes: (three.len() + two.len() > 0).then(|| Classes::new(&list(three), &list(two))),
+        classes: (three.len() + two.len() > 0).then(|| Classes::new(three, two)),
         cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
         behind: Filter::new(&long, &[]),
         before: Filter::new(&long_before, &[]),

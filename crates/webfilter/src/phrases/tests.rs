@@ -263,7 +263,7 @@ proptest! {
                 state.push(list.phrases(), &page[from..cut]);
                 from = cut;
             }
-            prop_assert_eq!(&list.score_of(state, NOW), &whole);
+            prop_assert_eq!(&list.score_of(state, NOW, Told::Always), &whole);
         }
     }
 }

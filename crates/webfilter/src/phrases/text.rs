@@ -126,6 +126,8 @@ impl Text {
     #[inline(always)]
     fn skim_by(&mut self, with: impl Instructions, source: Source<'_>, out: &mut Written) -> usize {
         let [copy, folded_copy] = &mut [[0; BLOCK]; 2];
+        let mut is_in_tag = self.place == Place::Tag;
+        let mut ends_within_word = self.ends_within_word;
         let mut at = 0;
         while at < source.bytes.len() {
             let rest = source.bytes.len() - at;
@@ -134,42 +136,31 @@ impl Text {
             let bytes = block(&source.bytes[at..], copy);
             let folded = block(&source.folded[at..], folded_copy);
             let there = low(room);
-            let tags = self.tags(with.equal(bytes, b'<') & there, with.equal(bytes, b'>'), room);
+            let tags = tags(with.equal(bytes, b'<') | u64::from(is_in_tag), !with.equal(bytes, b'>') & there);
             let other = (with.equal(bytes, b'&') | with.high(bytes)) & there & !tags;
             let read = room.min(other.trailing_zeros() as usize);
             // Of a row of spaces, which a tag is as well, the first is kept.
             let spaces = with.equal(folded, b' ') | tags;
-            let before = spaces << 1 | u64::from(!self.ends_within_word);
+            let before = spaces << 1 | u64::from(!ends_within_word);
             let kept = !(spaces & before) & low(read);
             if let Some(raw) = raw {
                 out.copies.add(raw, read, kept, out.bytes.len());
             }
-            let end = out.bytes.len() + kept.count_ones() as usize;
-            out.bytes.extend_from_slice(&with.packed(folded, kept));
-            out.bytes.truncate(end);
+            with.append(folded, kept, &mut out.bytes);
             at += read;
             if read > 0 {
-                self.ends_within_word = spaces >> (read - 1) & 1 == 0;
+                ends_within_word = spaces >> (read - 1) & 1 == 0;
             }
             if read < room {
                 // Not within a tag, and what seemed to be one behind is not looked at yet.
-                self.place = Place::Text;
+                is_in_tag = false;
                 break;
             }
+            is_in_tag = tags >> (room - 1) & 1 == 1;
         }
+        self.place = if is_in_tag { Place::Tag } else { Place::Text };
+        self.ends_within_word = ends_within_word;
         at
-    }
-
-    /// Which of so many bytes are within tags, each from its `<` up to before its `>`.
-    #[inline(always)]
-    fn tags(&mut self, less: u64, greater: u64, bytes: usize) -> u64 {
-        let begins = less | u64::from(self.place == Place::Tag);
-        let others = !greater & low(bytes);
-        // A carry runs from each beginning through all that end no tag (Cameron's "match star").
-        let tags = ((begins & others).wrapping_add(others) ^ others | begins) & others;
-        let is_open = bytes > 0 && tags >> (bytes - 1) & 1 == 1;
-        self.place = if is_open { Place::Tag } else { Place::Text };
-        tags
     }
 
     /// Reads what begins with a character reference or a character that is no ASCII; how many bytes.
@@ -303,6 +294,13 @@ impl Text {
         }
         self.ends_within_word = byte != b' ';
     }
+}
+
+/// Which bytes are within tags, each from where one begins up to before its `>`: a carry runs from each beginning through
+/// `others`, which end no tag (Cameron's "match star").
+#[inline(always)]
+fn tags(begins: u64, others: u64) -> u64 {
+    ((begins & others).wrapping_add(others) ^ others | begins) & others
 }
 
 /// The first bytes, or what there is in a copy that has room for them.

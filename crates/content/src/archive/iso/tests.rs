@@ -118,7 +118,13 @@ fn files_of_several_extents() {
             (40, noise(5, 10)),
         ],
     );
-    let said = trace(&mut *open(), [&image[..]]);
+    let said = assert_cut_invariant(&open, &image);
+    // Each extent's beginning and end, and the directory's.
+    for at in [20, 21, 23, 25, 26, 30, 31, 40].map(|sector| sector * SECTOR) {
+        for at in [at - 1, at, at + 1, at + 10, at + 904] {
+            assert_eq!(trace(&mut *open(), [&image[..at], &image[at..]]), said, "cut at {at}");
+        }
+    }
     let lengths: Vec<usize> = children(&said).iter().map(|(_, bytes)| bytes.len()).collect();
     assert_eq!((lengths, &children(&said)[0].1), (vec![5000, 2048, 10], &content));
 }

@@ -157,6 +157,58 @@ fn each_coder_is_undone() {
     }
 }
 
+/// A filter over a copy of what another library made of the content.
+fn filtered<W: Write>(
+    method: &[u8],
+    properties: &[u8],
+    content: &[u8],
+    filter: fn(Vec<u8>) -> W,
+    finish: fn(W) -> Vec<u8>,
+) -> Packed {
+    let mut writer = filter(Vec::new());
+    writer.write_all(content).unwrap();
+    Packed::of(method, properties, finish(writer), content)
+}
+
+#[test]
+fn each_coder_is_undone_at_every_cut() {
+    use crate::codec::lz::tests::{deflate64, symbols};
+    use crate::codec::ppmd::h::tests as ppmd;
+    use lzma_rust2::filter::bcj::BcjWriter;
+    use lzma_rust2::filter::delta::DeltaWriter;
+    let (symbols, unpacked) = symbols(4096, 300);
+    let (text, code) = (prose(7, 600), noise(8, 600));
+    let (dictionary, packed) = lzma2(&text);
+    let mut bzip = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    bzip.write_all(&text).unwrap();
+    let zstd = ruzstd::encoding::compress_to_vec(&text[..], ruzstd::encoding::CompressionLevel::Fastest);
+    let branches = |method: &[u8], filter| {
+        filtered(method, &[], &code, filter, |w: BcjWriter<Vec<u8>>| w.finish().unwrap())
+    };
+    for folder in [
+        Packed::of(&[0], &[], text.clone(), &text),
+        lzma_of(&text),
+        Packed::of(&[0x21], &[dictionary], packed, &text),
+        Packed::of(&[3, 4, 1], &ppmd::PROPERTIES, ppmd::PACKED.to_vec(), &ppmd::sung()),
+        Packed::of(&[4, 1, 8], &[], deflate(&text), &text),
+        Packed::of(&[4, 1, 9], &[], deflate64(&symbols), &unpacked),
+        Packed::of(&[4, 2, 2], &[], bzip.finish().unwrap(), &text),
+        Packed::of(&[4, 0xf7, 0x11, 1], &[1, 5, 3, 0, 0], zstd, &text),
+        filtered(&[3], &[2], &code, |w| DeltaWriter::new(w, 3), |w| w.into_inner()),
+        branches(&[3, 3, 1, 3], |w| BcjWriter::new_x86(w, 0)),
+        branches(&[3, 3, 2, 5], |w| BcjWriter::new_ppc(w, 0)),
+        branches(&[3, 3, 4, 1], |w| BcjWriter::new_ia64(w, 0)),
+        branches(&[3, 3, 5, 1], |w| BcjWriter::new_arm(w, 0)),
+        branches(&[3, 3, 7, 1], |w| BcjWriter::new_arm_thumb(w, 0)),
+        branches(&[3, 3, 8, 5], |w| BcjWriter::new_sparc(w, 0)),
+        branches(&[0x0a], |w| BcjWriter::new_arm64(w, 0)),
+    ] {
+        let (coders, content) = (folder.coders.clone(), folder.files[0].1.clone());
+        let said = assert_cut_invariant(&open, &seven(&[folder]));
+        assert!(said == expected(&[("file", &content)]), "{coders:x?}: {said:?}");
+    }
+}
+
 #[test]
 fn coders_are_joined() {
     // Calls to one place, made absolute, packed by LZMA2 behind the filter.

@@ -7,6 +7,7 @@ mod successors;
 pub(crate) use stream::seven_zip;
 
 use super::arena::{self, Arena, CONTEXT_BYTES, Found, Joining, State};
+use super::counting::Counting;
 use super::{
     BINARY_SCALE_BITS, Bytes, Coder, ESCAPES_AT_FIRST, Estimate, FREQUENCY_MAX, ORDER_MAX, PERIOD_BITS,
 };
@@ -18,21 +19,8 @@ const MEMORY_BYTES_MIN: u32 = 1 << 11;
 
 /// What is predicted from what.
 pub(crate) struct Model {
-    arena: Arena,
-    order_max: u32,
-    /// The context at hand and the longest; where the symbol was found, none after an escape.
-    min_context: u32,
-    max_context: u32,
-    found: u32,
-    order_fall: u32,
-    escape_count: u8,
-    masked: u32,
-    initial_escape: u32,
-    previous_success: u8,
-    run_length: i32,
-    initial_run_length: i32,
+    counting: Counting,
     high_bits: u8,
-    char_mask: [u8; 256],
     binary: Vec<[u16; 64]>,
     estimates: [[Estimate; 16]; 25],
     no_estimate: Estimate,
@@ -49,20 +37,8 @@ impl Model {
             return Err(Reason::Damaged);
         }
         let mut model = Self {
-            arena: Arena::new(pool, memory_bytes, Joining::Marked)?,
-            order_max,
-            min_context: 0,
-            max_context: 0,
-            found: 0,
-            order_fall: 0,
-            escape_count: 1,
-            masked: 0,
-            initial_escape: 0,
-            previous_success: 0,
-            run_length: 0,
-            initial_run_length: 0,
+            counting: Counting::new(Arena::new(pool, memory_bytes, Joining::Marked)?, order_max),
             high_bits: 0,
-            char_mask: [0; 256],
             binary: vec![[0; 64]; 128],
             estimates: [[Estimate::default(); 16]; 25],
             no_estimate: Estimate::NONE,
@@ -73,22 +49,7 @@ impl Model {
 
     /// Forgets everything.
     fn restart(&mut self) -> Result<(), Reason> {
-        self.arena.restart();
-        self.char_mask = [0; 256];
-        self.previous_success = 0;
-        self.order_fall = self.order_max;
-        self.initial_run_length = -(self.order_max.min(12) as i32) - 1;
-        self.run_length = self.initial_run_length;
-        let context = self.arena.new_context()?.ok_or(Reason::Damaged)?;
-        let states = self.arena.new_units(256 / 2)?.ok_or(Reason::Damaged)?;
-        self.arena.set_count(context, 256);
-        self.arena.set_sum(context, 257);
-        self.arena.set_states(context, states);
-        for symbol in 0..=255 {
-            let state = State { symbol, frequency: 1, successor: 0 };
-            self.arena.set_state(states + u32::from(symbol) * arena::STATE_BYTES, state);
-        }
-        (self.min_context, self.max_context, self.found) = (context, context, states);
+        self.counting.restart()?;
         for (frequency, row) in self.binary.iter_mut().enumerate() {
             for (at, cell) in row.iter_mut().enumerate() {
                 *cell = (1 << BINARY_SCALE_BITS) - ESCAPES_AT_FIRST[at % 8] / (frequency as u16 + 2);
@@ -110,34 +71,23 @@ impl Model {
         coder: &mut impl Coder,
         bytes: &mut impl Bytes,
     ) -> Result<Option<u8>, Reason> {
-        if self.arena.count(self.min_context) == 1 {
+        if self.counting.arena.count(self.counting.min_context) == 1 {
             self.binary_symbol(coder, bytes);
         } else {
             self.first_symbol(coder, bytes)?;
         }
-        while self.found == 0 {
-            loop {
-                self.order_fall += 1;
-                self.min_context = self.arena.suffix(self.min_context);
-                if self.min_context == 0 {
-                    return Ok(None);
-                }
-                if self.arena.count(self.min_context) != self.masked {
-                    break;
-                }
+        while self.counting.found == 0 {
+            if !self.counting.shorten() {
+                return Ok(None);
             }
             self.escaped_symbol(coder, bytes)?;
         }
-        let found = self.arena.state(self.found);
-        if self.order_fall == 0 && found.successor > self.arena.text() {
-            self.min_context = found.successor;
-            self.max_context = found.successor;
+        let found = self.counting.arena.state(self.counting.found);
+        if self.counting.order_fall == 0 && found.successor > self.counting.arena.text() {
+            self.counting.min_context = found.successor;
+            self.counting.max_context = found.successor;
         } else {
             self.update()?;
-            if self.escape_count == 0 {
-                self.escape_count = 1;
-                self.char_mask = [0; 256];
-            }
         }
         Ok(Some(found.symbol))
     }
@@ -146,57 +96,57 @@ impl Model {
     fn update(&mut self) -> Result<(), Reason> {
         if !self.learn()? {
             self.restart()?;
-            self.escape_count = 0;
         }
         Ok(())
     }
 
     /// `false` where the memory is used up.
     fn learn(&mut self) -> Result<bool, Reason> {
-        let mut found = self.arena.state(self.found);
-        let in_suffix = self.arena.learn_in_suffix(self.min_context, found);
-        if self.order_fall == 0 {
+        let mut found = self.counting.arena.state(self.counting.found);
+        let in_suffix = self.counting.arena.learn_in_suffix(self.counting.min_context, found);
+        if self.counting.order_fall == 0 {
             let Some(context) = self.create_successors(Found::InLongest, in_suffix)? else {
                 return Ok(false);
             };
-            (self.min_context, self.max_context) = (context, context);
-            self.arena.set_successor(self.found, context);
+            (self.counting.min_context, self.counting.max_context) = (context, context);
+            self.counting.arena.set_successor(self.counting.found, context);
             return Ok(true);
         }
-        let Some(mut successor) = self.arena.push_text(found.symbol)? else { return Ok(false) };
+        let Some(mut successor) = self.counting.arena.push_text(found.symbol)? else { return Ok(false) };
         if found.successor != 0 {
-            if found.successor <= self.arena.text() {
+            if found.successor <= self.counting.arena.text() {
                 match self.create_successors(Found::InShorter, in_suffix)? {
                     Some(context) => found.successor = context,
                     None => return Ok(false),
                 }
             }
-            self.order_fall -= 1;
-            if self.order_fall == 0 {
+            self.counting.order_fall -= 1;
+            if self.counting.order_fall == 0 {
                 successor = found.successor;
-                if self.max_context != self.min_context {
-                    self.arena.pop_text();
+                if self.counting.max_context != self.counting.min_context {
+                    self.counting.arena.pop_text();
                 }
             }
         } else {
-            self.arena.set_successor(self.found, successor);
-            found.successor = self.min_context;
+            self.counting.arena.set_successor(self.counting.found, successor);
+            found.successor = self.counting.min_context;
         }
         if !self.learn_in_longer(found, successor)? {
             return Ok(false);
         }
-        (self.min_context, self.max_context) = (found.successor, found.successor);
+        (self.counting.min_context, self.counting.max_context) = (found.successor, found.successor);
         Ok(true)
     }
 
     /// All contexts between the longest and the one that knew the symbol learn it. `false` where the memory is used up.
     fn learn_in_longer(&mut self, found: State, successor: u32) -> Result<bool, Reason> {
-        let arena = &mut self.arena;
-        let known = arena.count(self.min_context);
+        let arena = &mut self.counting.arena;
+        let known = arena.count(self.counting.min_context);
         let frequency = u32::from(found.frequency);
-        let others = arena.sum(self.min_context).wrapping_sub(known).wrapping_sub(frequency.wrapping_sub(1));
-        let mut context = self.max_context;
-        while context != self.min_context && context != 0 {
+        let others =
+            arena.sum(self.counting.min_context).wrapping_sub(known).wrapping_sub(frequency.wrapping_sub(1));
+        let mut context = self.counting.max_context;
+        while context != self.counting.min_context && context != 0 {
             let count = arena.count(context);
             if count == 1 {
                 let Some(states) = arena.new_units(1)? else { return Ok(false) };
@@ -206,7 +156,7 @@ impl Model {
                 only.frequency = if is_rare { doubled } else { FREQUENCY_MAX - 4 } as u8;
                 arena.set_state(states, only);
                 arena.set_states(context, states);
-                let sum = u32::from(only.frequency) + self.initial_escape + u32::from(known > 3);
+                let sum = u32::from(only.frequency) + self.counting.initial_escape + u32::from(known > 3);
                 arena.set_sum(context, sum);
             } else {
                 if count.is_multiple_of(2) {
@@ -244,4 +194,4 @@ fn is_context(arena: &Arena, at: u32) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

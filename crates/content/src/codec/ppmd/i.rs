@@ -8,7 +8,8 @@ mod stream;
 
 pub(crate) use stream::in_zip;
 
-use super::arena::{self, Arena, Joining, State};
+use super::arena::{Arena, Joining};
+use super::counting::Counting;
 use super::{BINARY_SCALE_BITS, Bytes, Coder, ESCAPES_AT_FIRST, Estimate, HIGH_SYMBOL, PERIOD_BITS};
 use forgetting::Forgetting;
 use lockgate_model::{Pool, Reason};
@@ -53,23 +54,10 @@ pub(crate) enum Restoration {
 
 /// What is predicted from what.
 pub(crate) struct Model {
-    arena: Arena,
-    order_max: u32,
+    counting: Counting,
     restoration: Restoration,
     /// Where forgetting stands, while it is under way.
     forgetting: Option<Forgetting>,
-    /// The context at hand and the longest; where the symbol was found, none after an escape.
-    min_context: u32,
-    max_context: u32,
-    found: u32,
-    order_fall: u32,
-    escape_count: u8,
-    masked: u32,
-    initial_escape: u32,
-    previous_success: u8,
-    run_length: i32,
-    initial_run_length: i32,
-    char_mask: [u8; 256],
     binary: [[u16; 64]; 25],
     estimates: [[Estimate; 32]; 24],
     no_estimate: Estimate,
@@ -91,21 +79,9 @@ impl Model {
             return Err(Reason::Damaged);
         }
         let mut model = Self {
-            arena: Arena::new(pool, memory_bytes, Joining::Stamped)?,
-            order_max,
+            counting: Counting::new(Arena::new(pool, memory_bytes, Joining::Stamped)?, order_max),
             restoration,
             forgetting: None,
-            min_context: 0,
-            max_context: 0,
-            found: 0,
-            order_fall: 0,
-            escape_count: 1,
-            masked: 0,
-            initial_escape: 0,
-            previous_success: 0,
-            run_length: 0,
-            initial_run_length: 0,
-            char_mask: [0; 256],
             binary: [[0; 64]; 25],
             estimates: [[Estimate::default(); 32]; 24],
             no_estimate: Estimate::NONE,
@@ -116,21 +92,7 @@ impl Model {
 
     /// Forgets everything.
     fn restart(&mut self) -> Result<(), Reason> {
-        self.arena.restart();
-        self.previous_success = 0;
-        self.order_fall = self.order_max;
-        self.initial_run_length = -(self.order_max.min(12) as i32) - 1;
-        self.run_length = self.initial_run_length;
-        let context = self.arena.new_context()?.ok_or(Reason::Damaged)?;
-        let states = self.arena.new_units(256 / 2)?.ok_or(Reason::Damaged)?;
-        self.arena.set_count(context, 256);
-        self.arena.set_sum(context, 257);
-        self.arena.set_states(context, states);
-        for symbol in 0..=255 {
-            let state = State { symbol, frequency: 1, successor: 0 };
-            self.arena.set_state(states + u32::from(symbol) * arena::STATE_BYTES, state);
-        }
-        (self.min_context, self.max_context, self.found) = (context, context, states);
+        self.counting.restart()?;
         let behind = |row: usize| ROWS.iter().take_while(|of| usize::from(**of) <= row).count();
         for (row, cells) in self.binary.iter_mut().enumerate() {
             for (at, cell) in cells.iter_mut().enumerate() {
@@ -154,35 +116,24 @@ impl Model {
         coder: &mut impl Coder,
         bytes: &mut impl Bytes,
     ) -> Result<Option<u8>, Reason> {
-        if self.arena.count(self.min_context) == 1 {
+        if self.counting.arena.count(self.counting.min_context) == 1 {
             self.binary_symbol(coder, bytes);
         } else {
             self.first_symbol(coder, bytes)?;
         }
-        while self.found == 0 {
-            loop {
-                self.order_fall += 1;
-                self.min_context = self.arena.suffix(self.min_context);
-                if self.min_context == 0 {
-                    return Ok(None);
-                }
-                if self.arena.count(self.min_context) != self.masked {
-                    break;
-                }
+        while self.counting.found == 0 {
+            if !self.counting.shorten() {
+                return Ok(None);
             }
             self.escaped_symbol(coder, bytes)?;
         }
-        let found = self.arena.state(self.found);
-        if self.order_fall == 0 && self.arena.is_unit(found.successor) {
-            self.max_context = found.successor;
+        let found = self.counting.arena.state(self.counting.found);
+        if self.counting.order_fall == 0 && self.counting.arena.is_unit(found.successor) {
+            self.counting.max_context = found.successor;
         } else {
             self.update()?;
-            if self.escape_count == 0 {
-                self.escape_count = 1;
-                self.char_mask = [0; 256];
-            }
         }
-        self.min_context = self.max_context;
+        self.counting.min_context = self.counting.max_context;
         Ok(Some(found.symbol))
     }
 }

@@ -31,8 +31,8 @@ impl Search {
         let (alike, blocks) = copies.within(&places.0, &places.1);
         for places in [places.0.start..alike.start, alike.end..places.0.end] {
             self.walk(batch, raw.text, places, open, &mut |kind, at, open| {
-                if let Some(word) = self.verify(kind, at, raw) {
-                    self.close(kind, word, open, &[&*raw, &*text]);
+                if let Some(met) = self.verify(kind, at, raw) {
+                    self.close(kind, met, open, &[&*raw, &*text]);
                 }
             });
         }
@@ -68,12 +68,13 @@ impl Search {
         let same = [eight, before, whole, whole, whole];
         for (kind, places) in batch.kept() {
             for at in places {
-                let mut word = self.verify(kind, place + usize::from(*at), raw);
-                if has(alike[kind as usize], *at) && (word.is_some() || !has(same[kind as usize], *at)) {
-                    word = self.verify(kind, in_text.at(*at), text).or(word);
+                let mut met = self.verify(kind, place + usize::from(*at), raw);
+                if has(alike[kind as usize], *at) && (met.is_some() || !has(same[kind as usize], *at)) {
+                    let in_text = self.verify(kind, in_text.at(*at), text);
+                    met = in_text.map(|in_text| in_text.or(met)).or(met);
                 }
-                if let Some(word) = word {
-                    self.close(kind, word, open, &[&*raw, &*text]);
+                if let Some(met) = met {
+                    self.close(kind, met, open, &[&*raw, &*text]);
                 }
             }
         }
@@ -113,8 +114,8 @@ impl Search {
             self.look(batch, text.text, from, &here, None, open);
             for (kind, places) in batch.kept() {
                 for at in places {
-                    if let Some(word) = self.verify(kind, from + usize::from(*at), text) {
-                        self.close(kind, word, open, &[raw, &*text]);
+                    if let Some(met) = self.verify(kind, from + usize::from(*at), text) {
+                        self.close(kind, met, open, &[raw, &*text]);
                     }
                 }
             }

@@ -1,17 +1,16 @@
 //! Which bytes the shortest windows are made of: [`Classes`]. Rule: what it passes over is no such window; what it lets through
 //! may be none.
 //!
-//! The windows, of three bytes or of two, are parted into two sets of eight groups, and a table for each of their three bytes
-//! says in which groups of a set a byte stands there. Where one group has all three, a window may begin. The tables are small
-//! enough for a processor's registers.
+//! The windows, of three bytes or of two, are parted into two sets, those that may stand anywhere and those that begin a word, and
+//! each set into eight groups. A table for each of their three bytes says in which groups of a set a byte stands there. Where one
+//! group has all three, a window may begin. The tables are small enough for a processor's registers.
 
-use super::windows::Kind;
+use super::windows::{Entry, Kind};
 
 /// How many bytes are looked at.
 const BYTES: usize = Kind::Three.length();
 
-/// How many sets there are, and how many groups each has: a bit of a byte for each.
-const SETS: usize = 2;
+/// How many groups a set has: a bit of a byte for each.
 const GROUPS: usize = 8;
 /// How often a byte is met in prose, of 100, about: letters from a to z, a space, others.
 const LETTERS: [f64; 26] = [
@@ -21,51 +20,69 @@ const LETTERS: [f64; 26] = [
 const SPACE: f64 = 17.0;
 const OTHER: f64 = 0.1;
 
-/// The groups in which each byte stands, by its place in the window.
+/// The groups of a set in which each byte stands, by its place in the window.
+pub(super) type Set = [[u8; 256]; BYTES];
+
+/// Both sets.
 #[derive(Debug)]
 pub(super) struct Classes {
-    pub sets: [[[u8; 256]; BYTES]; SETS],
+    /// Of what may stand anywhere.
+    pub anywhere: Set,
+    /// Of what has a space before it.
+    pub beginning: Set,
 }
 
 impl Classes {
-    /// Of these windows.
-    pub fn new(threes: &[u64], twos: &[u64]) -> Self {
-        let mut groups = vec![Group::new(); SETS * GROUPS];
-        // Whatever follows two bytes, so that they share a group.
-        if let Some(group) = groups.first_mut() {
-            twos.iter().for_each(|two| *group = group.with(first(*two)));
-            group.bytes[2] = [!twos.is_empty(); 256];
-            group.shares[2] = 100.0;
+    /// Of these windows, of three bytes and of two.
+    pub fn new(threes: &[Entry], twos: &[Entry]) -> Self {
+        let set = |is_in: fn(&Entry) -> bool| {
+            let those = |entries: &[Entry]| {
+                entries.iter().filter(|entry| is_in(entry)).map(|entry| first(entry.word)).collect::<Vec<_>>()
+            };
+            set(those(threes), &those(twos))
+        };
+        Self {
+            anywhere: set(|entry| entry.before != Some(b' ')),
+            beginning: set(|entry| entry.before == Some(b' ')),
         }
-        let mut windows: Vec<[u8; 3]> = threes.iter().map(|three| first(*three)).collect();
-        windows.sort_unstable_by(|one, other| common(other).total_cmp(&common(one)).then(one.cmp(other)));
-        windows.dedup();
-        for window in windows {
-            let cost = |group: &Group| group.with(window).common() - group.common();
-            let best = groups.iter_mut().min_by(|one, other| cost(one).total_cmp(&cost(other)));
-            if let Some(group) = best {
-                *group = group.with(window);
-            }
-        }
-        let mut sets = [[[0; 256]; BYTES]; SETS];
-        for (tables, groups) in sets.iter_mut().zip(groups.chunks(GROUPS)) {
-            for (group, bit) in groups.iter().zip(0..) {
-                for (table, bytes) in tables.iter_mut().zip(&group.bytes) {
-                    for (entry, stands) in table.iter_mut().zip(bytes) {
-                        *entry |= u8::from(*stands) << bit;
-                    }
-                }
-            }
-        }
-        Self { sets }
     }
 
-    /// Whether a window may begin so.
+    /// Whether a window may begin so, at the beginning of a word or elsewhere.
     #[inline(always)]
-    pub fn holds(&self, three: [u8; 3]) -> bool {
+    pub fn holds(&self, three: [u8; 3], begins_word: bool) -> bool {
         let [first, second, third] = three.map(usize::from);
-        self.sets.iter().any(|[one, two, three]| one[first] & two[second] & three[third] != 0)
+        let shared = |[one, two, three]: &Set| one[first] & two[second] & three[third] != 0;
+        shared(&self.anywhere) | begins_word & shared(&self.beginning)
     }
+}
+
+/// The groups of some windows.
+fn set(mut threes: Vec<[u8; 3]>, twos: &[[u8; 3]]) -> Set {
+    let mut groups = vec![Group::new(); GROUPS];
+    // Whatever follows two bytes, so that they share a group.
+    if let Some(group) = groups.first_mut().filter(|_| !twos.is_empty()) {
+        twos.iter().for_each(|two| *group = group.with(*two));
+        group.bytes[2] = [true; 256];
+        group.shares[2] = 100.0;
+    }
+    threes.sort_unstable_by(|one, other| common(other).total_cmp(&common(one)).then(one.cmp(other)));
+    threes.dedup();
+    for window in threes {
+        let cost = |group: &Group| group.with(window).common() - group.common();
+        let best = groups.iter_mut().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+        if let Some(group) = best {
+            *group = group.with(window);
+        }
+    }
+    let mut set = [[0; 256]; BYTES];
+    for (group, bit) in groups.iter().zip(0..) {
+        for (table, bytes) in set.iter_mut().zip(&group.bytes) {
+            for (entry, stands) in table.iter_mut().zip(bytes) {
+                *entry |= u8::from(*stands) << bit;
+            }
+        }
+    }
+    set
 }
 
 /// Windows that share a bit.

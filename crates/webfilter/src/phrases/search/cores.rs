@@ -10,6 +10,10 @@ use super::windows::CORE_BYTES;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+/// How often something else is taken for one that was chosen, per word: the more there are the fuller is the table that they are
+/// looked up in first.
+const BY_CHANCE: f64 = 1e-5;
+
 /// Four bytes without a space.
 pub(super) fn cores(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.windows(CORE_BYTES).filter(|four| !four.contains(&b' '))
@@ -32,7 +36,7 @@ pub(super) fn chosen<'a>(windows: &[Vec<&'a [u8]>], prose: &Prose) -> Vec<Option
         }
     }
     // Costs are compared as bits, which for numbers that are not negative comes to the same.
-    let cost = |window: &[u8], count: usize| (prose.rate(window) / count as f64).to_bits();
+    let cost = |window: &[u8], count: usize| ((prose.rate(window) + BY_CHANCE) / count as f64).to_bits();
     let mut cheapest: BinaryHeap<_> =
         having.iter().map(|(window, having)| Reverse((cost(window, having.len()), *window))).collect();
     let mut chosen = vec![None; windows.len()];

@@ -168,33 +168,37 @@ impl Batch {
         other: Option<&Elsewhere<'_>>,
         speed: Speed,
     ) {
-        let blocks = wanted.blocks();
         match speed {
-            Speed::Portable => {
-                mark(near, sought.classes.as_ref(), self.masks.first(blocks));
-                self.know_elsewhere(other);
-                self.part(sought, near, wanted);
-                self.keep(sought, open, near, wanted, other, take);
-            }
+            Speed::Portable => self.look_by(sought, open, near, wanted, other),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
-            Speed::Bits => unsafe {
-                x86_64::mark_by_bits(near, sought.classes.as_ref(), self.masks.first(blocks));
-                self.keep_by_bits(sought, open, near, wanted, other);
-            },
+            Speed::Bits => unsafe { self.look_by_bits(sought, open, near, wanted, other) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the functions are compiled for.
-            Speed::Vectors => unsafe {
-                x86_64::mark_by_vectors(near, sought.classes.as_ref(), self.masks.first(blocks));
-                self.keep_by_vectors(sought, open, near, wanted, other);
-            },
+            Speed::Vectors => unsafe { self.look_by_vectors(sought, open, near, wanted, other) },
         }
+    }
+
+    #[inline(always)]
+    fn look_by(
+        &mut self,
+        sought: &Sought,
+        open: &Open,
+        near: &Near,
+        wanted: &Masks,
+        other: Option<&Elsewhere<'_>>,
+    ) {
+        self.know_elsewhere(other);
+        let masks = self.masks.first(wanted.blocks());
+        mark(near, sought.classes.as_ref(), &self.around.short, masks);
+        self.part(sought, near, wanted);
+        self.keep(sought, open, near, wanted, other, take);
     }
 
     /// The portable code, made of other instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn keep_by_bits(
+    fn look_by_bits(
         &mut self,
         sought: &Sought,
         open: &Open,
@@ -202,15 +206,13 @@ impl Batch {
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
-        self.know_elsewhere(other);
-        self.part(sought, near, wanted);
-        self.keep(sought, open, near, wanted, other, take);
+        self.look_by(sought, open, near, wanted, other);
     }
 
-    /// The same, with places taken 64 at once, and cores looked up sixteen at once.
+    /// The same, with 64 places marked and taken at once, and cores looked up sixteen at once.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-    fn keep_by_vectors(
+    fn look_by_vectors(
         &mut self,
         sought: &Sought,
         open: &Open,
@@ -219,20 +221,17 @@ impl Batch {
         other: Option<&Elsewhere<'_>>,
     ) {
         self.know_elsewhere(other);
+        let masks = self.masks.first(wanted.blocks());
+        x86_64::mark(near, sought.classes.as_ref(), &self.around.short, masks);
         let marked = both(&self.masks.cores, &wanted.cores);
         let taken = x86_64::take_cores(near, &marked, &self.elsewhere, &mut self.places, &mut self.cores);
         let [behind, before, core, ..] = &mut self.kept;
-        let [behind_there, before_there] = &mut self.kept_elsewhere;
-        let counts = x86_64::part(
-            &sought.cores,
-            &self.cores,
-            &self.places,
-            &taken,
-            [behind, before, core],
-            [behind_there, before_there],
-        );
-        self.counts[..counts.0.len()].copy_from_slice(&counts.0);
-        self.counts_elsewhere = counts.1;
+        let (cores, there) = (&sought.cores, &mut self.kept_elsewhere);
+        let parted =
+            x86_64::part(cores, &self.cores, &self.places, &taken, [behind, before, core], there.each_mut());
+        let (counts, counts_elsewhere) = parted;
+        self.counts[..counts.len()].copy_from_slice(&counts);
+        self.counts_elsewhere = counts_elsewhere;
         let take = |mask, base, places: &mut Places, count| x86_64::take(mask, base, places, count);
         self.keep(sought, open, near, wanted, other, take);
     }
@@ -429,9 +428,9 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
     end
 }
 
-/// Marks where windows may stand.
+/// Marks where windows may stand. Elsewhere places may have another byte before them.
 #[inline(always)]
-fn mark(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2]) {
+fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, short]: [&mut [u64]; 2]) {
     let mut next = spaces(block(near, 0));
     for (at, (cores, short)) in cores.iter_mut().zip(short).enumerate() {
         let here = next;
@@ -440,7 +439,9 @@ fn mark(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2])
         *short = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
                 let place = BEFORE + at * MASK + bit;
-                mask | u64::from(classes.holds([near[place], near[place + 1], near[place + 2]])) << bit
+                let begins_word = near[place - 1] == b' ' || elsewhere[at] >> bit & 1 == 1;
+                let three = [near[place], near[place + 1], near[place + 2]];
+                mask | u64::from(classes.holds(three, begins_word)) << bit
             })
         });
     }
@@ -476,7 +477,7 @@ fn spaces(bytes: &[u8; MASK]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::windows::word;
+    use super::super::windows::Entry;
     use super::*;
 
     #[test]
@@ -487,26 +488,27 @@ mod tests {
             b"  abcxyz\xc3\xa4\xff\0"[(word >> 24) as usize % 12]
         });
         let windows =
-            [&b"abc"[..], b"xyz", b"\xc3\xa4a", b"ab ", b"\xff\xff\0", b"ccc", b"xxa", b"zay", b"byb"];
-
-        let words: Vec<u64> = windows.iter().map(|window| self::word(window)).collect();
-        let classes = Classes::new(&words[2..], &words[..2]);
+            [&b"abc"[..], b" xyz", b"\xc3\xa4a", b" ab ", b"\xff\xff\0", b" ccc", b"xxa", b"zay", b"byb"];
+        let entries = windows.map(|window| Entry::new(window, usize::from(window[0] == b' '), 0));
+        let classes = Classes::new(&entries[2..], &entries[..2]);
+        let elsewhere = std::array::from_fn(|at| 1 << at | 1 << 63);
         let mut expected = Batch::new().masks;
-        mark(&near, Some(&classes), expected.first(BATCH / MASK));
+        mark(&near, Some(&classes), &elsewhere, expected.first(BATCH / MASK));
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
             let four = &near[BEFORE + place..BEFORE + place + 4];
             assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
-            assert!(
-                bit(&expected.short) || !windows.iter().any(|window| four.starts_with(window)),
-                "{place}"
-            );
+            let is_one = |window: &&[u8]| match window.strip_prefix(b" ") {
+                Some(rest) => four.starts_with(rest) && (near[BEFORE + place - 1] == b' ' || bit(&elsewhere)),
+                None => four.starts_with(window),
+            };
+            assert!(bit(&expected.short) || !windows.iter().any(is_one), "{place}");
         }
         #[cfg(target_arch = "x86_64")]
         if Speed::detect() == Speed::Vectors {
             let mut masks = Batch::new().masks;
             // SAFETY: the instructions are there.
-            unsafe { x86_64::mark_by_vectors(&near, Some(&classes), masks.first(BATCH / MASK)) };
+            unsafe { x86_64::mark(&near, Some(&classes), &elsewhere, masks.first(BATCH / MASK)) };
             assert!(masks == expected);
         }
     }

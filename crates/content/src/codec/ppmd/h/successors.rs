@@ -12,24 +12,24 @@ impl Model {
         found: Found,
         in_suffix: Option<u32>,
     ) -> Result<Option<u32>, Reason> {
-        let symbol = self.arena.state(self.found).symbol;
-        let branch = self.arena.state(self.found).successor;
+        let symbol = self.counting.arena.state(self.counting.found).symbol;
+        let branch = self.counting.arena.state(self.counting.found).successor;
         let mut states = [0; ORDER_MAX as usize + 1];
         let mut count = 0;
-        let mut context = self.min_context;
+        let mut context = self.counting.min_context;
         let mut next = in_suffix;
         if found == Found::InShorter {
-            states[0] = self.found;
+            states[0] = self.counting.found;
             count = 1;
         }
-        while self.arena.suffix(context) != 0 {
-            context = self.arena.suffix(context);
+        while self.counting.arena.suffix(context) != 0 {
+            context = self.counting.arena.suffix(context);
             let at = match next.take() {
                 Some(at) => at,
-                None if self.arena.count(context) == 1 => self.arena.only_state(context),
-                None => self.arena.find(context, symbol),
+                None if self.counting.arena.count(context) == 1 => self.counting.arena.only_state(context),
+                None => self.counting.arena.find(context, symbol),
             };
-            let successor = self.arena.state(at).successor;
+            let successor = self.counting.arena.state(at).successor;
             if successor != branch {
                 context = successor;
                 break;
@@ -40,16 +40,16 @@ impl Model {
         if count == 0 {
             return Ok(Some(context));
         }
-        if !is_context(&self.arena, context) {
+        if !is_context(&self.counting.arena, context) {
             return Err(Reason::Damaged);
         }
-        let first = State { symbol: self.arena.byte(branch), frequency: 0, successor: branch + 1 };
+        let first = State { symbol: self.counting.arena.byte(branch), frequency: 0, successor: branch + 1 };
         let first = State { frequency: self.frequency_in(context, first.symbol), ..first };
         for state in states[..count].iter().rev() {
-            let Some(child) = self.arena.new_context()? else { return Ok(None) };
-            self.arena.set_suffix(child, context);
-            self.arena.set_state(self.arena.only_state(child), first);
-            self.arena.set_successor(*state, child);
+            let Some(child) = self.counting.arena.new_context()? else { return Ok(None) };
+            self.counting.arena.set_suffix(child, context);
+            self.counting.arena.set_state(self.counting.arena.only_state(child), first);
+            self.counting.arena.set_successor(*state, child);
             context = child;
         }
         Ok(Some(context))
@@ -57,13 +57,14 @@ impl Model {
 
     /// How often a new context is taken to have met the symbol, by how often its suffix has.
     fn frequency_in(&self, context: u32, symbol: u8) -> u8 {
-        let known = self.arena.count(context);
+        let known = self.counting.arena.count(context);
         if known == 1 {
-            return self.arena.state(self.arena.only_state(context)).frequency;
+            return self.counting.arena.state(self.counting.arena.only_state(context)).frequency;
         }
-        let frequency = u32::from(self.arena.state(self.arena.find(context, symbol)).frequency);
+        let frequency =
+            u32::from(self.counting.arena.state(self.counting.arena.find(context, symbol)).frequency);
         let own = frequency.saturating_sub(1);
-        let others = self.arena.sum(context).saturating_sub(known).saturating_sub(own);
+        let others = self.counting.arena.sum(context).saturating_sub(known).saturating_sub(own);
         let more = if 2 * own <= others {
             u32::from(5 * own > others)
         } else {

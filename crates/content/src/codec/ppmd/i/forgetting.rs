@@ -34,41 +34,41 @@ struct Visit {
 impl Model {
     /// Takes back what the contexts that are longer than this one have learnt of the last symbol, and makes room.
     pub(super) fn restore(&mut self, until: u32) -> Result<(), Reason> {
-        self.arena.clear_text();
-        let mut context = self.max_context;
+        self.counting.arena.clear_text();
+        let mut context = self.counting.max_context;
         while context != until && context != 0 {
-            let count = self.arena.count(context) - 1;
-            self.arena.set_count(context, count.max(1));
+            let count = self.counting.arena.count(context) - 1;
+            self.counting.arena.set_count(context, count.max(1));
             if count <= 1 {
-                let states = self.arena.states(context);
+                let states = self.counting.arena.states(context);
                 self.keep_one(context);
-                self.arena.release_unit(states);
+                self.counting.arena.release_unit(states);
             } else {
                 self.refresh(context, (count + 2) / 2, 0);
             }
-            context = self.arena.suffix(context);
+            context = self.counting.arena.suffix(context);
         }
-        while context != self.min_context && context != 0 {
-            let (count, only) = (self.arena.count(context), self.arena.only_state(context));
+        while context != self.counting.min_context && context != 0 {
+            let (count, only) = (self.counting.arena.count(context), self.counting.arena.only_state(context));
             if count == 1 {
-                let mut state = self.arena.state(only);
+                let mut state = self.counting.arena.state(only);
                 state.frequency -= state.frequency >> 1;
-                self.arena.set_state(only, state);
+                self.counting.arena.set_state(only, state);
             } else {
-                let sum = self.arena.sum(context) + 4;
-                self.arena.set_sum(context, sum);
+                let sum = self.counting.arena.sum(context) + 4;
+                self.counting.arena.set_sum(context, sum);
                 if sum > 128 + 4 * (count - 1) {
                     self.refresh(context, count.div_ceil(2), 1);
                 }
             }
-            context = self.arena.suffix(context);
+            context = self.counting.arena.suffix(context);
         }
-        let (size, used) = self.arena.size_and_used();
+        let (size, used) = self.counting.arena.size_and_used();
         if self.restoration == Restoration::Restart || used < size / 2 {
             return self.restart();
         }
-        while self.arena.suffix(self.max_context) != 0 {
-            self.max_context = self.arena.suffix(self.max_context);
+        while self.counting.arena.suffix(self.counting.max_context) != 0 {
+            self.counting.max_context = self.counting.arena.suffix(self.counting.max_context);
         }
         self.forgetting = Some(Forgetting::default());
         Ok(())
@@ -87,7 +87,7 @@ impl Model {
             if forgetting.passes > PASSES_MAX {
                 return Err(Reason::Damaged);
             }
-            forgetting.path.push(self.visit(self.max_context, 0));
+            forgetting.path.push(self.visit(self.counting.max_context, 0));
         }
         for _ in 0..PLACES {
             self.forget_one(&mut forgetting.path);
@@ -96,12 +96,12 @@ impl Model {
             }
         }
         if forgetting.path.is_empty() {
-            self.arena.expand_text();
-            let (size, used) = self.arena.size_and_used();
+            self.counting.arena.expand_text();
+            let (size, used) = self.counting.arena.size_and_used();
             if used <= 3 * (size / 4) {
-                self.arena.join_soon();
-                self.order_fall = self.order_max;
-                self.min_context = self.max_context;
+                self.counting.arena.join_soon();
+                self.counting.order_fall = self.counting.order_max;
+                self.counting.min_context = self.counting.max_context;
                 return Ok(());
             }
         }
@@ -111,10 +111,10 @@ impl Model {
 
     /// Comes to a context.
     fn visit(&mut self, context: u32, order: u32) -> Visit {
-        let count = self.arena.count(context);
+        let count = self.counting.arena.count(context);
         if count > 1 {
-            let states = self.arena.move_up(self.arena.states(context), count.div_ceil(2));
-            self.arena.set_states(context, states);
+            let states = self.counting.arena.move_up(self.counting.arena.states(context), count.div_ceil(2));
+            self.counting.arena.set_states(context, states);
         }
         Visit { context, order, left: count, kept: count }
     }
@@ -128,21 +128,21 @@ impl Model {
             if let Some(before) = path.last_mut() {
                 before.left -= 1;
                 let state = self.state_at(before.context, before.left);
-                self.arena.set_successor(state, remains);
+                self.counting.arena.set_successor(state, remains);
             }
             return;
         }
         let at = self.state_at(context, left - 1);
-        let successor = self.arena.state(at).successor;
-        let is_followed = self.arena.is_unit(successor);
-        if is_followed && order < self.order_max {
+        let successor = self.counting.arena.state(at).successor;
+        let is_followed = self.counting.arena.is_unit(successor);
+        if is_followed && order < self.counting.order_max {
             let next = self.visit(successor, order + 1);
             path.push(next);
             return;
         }
-        let is_alone = self.arena.count(context) == 1;
+        let is_alone = self.counting.arena.count(context) == 1;
         if is_followed || !is_alone {
-            self.arena.set_successor(at, 0);
+            self.counting.arena.set_successor(at, 0);
         }
         if let Some(visit) = path.last_mut() {
             visit.left -= 1;
@@ -150,50 +150,50 @@ impl Model {
         }
         if !is_followed && !is_alone {
             let last = self.state_at(context, kept - 1);
-            let (state, other) = (self.arena.state(at), self.arena.state(last));
-            self.arena.set_state(at, other);
-            self.arena.set_state(last, state);
+            let (state, other) = (self.counting.arena.state(at), self.counting.arena.state(last));
+            self.counting.arena.set_state(at, other);
+            self.counting.arena.set_state(last, state);
         }
     }
 
     fn state_at(&self, context: u32, at: u32) -> u32 {
-        if self.arena.count(context) == 1 {
-            self.arena.only_state(context)
+        if self.counting.arena.count(context) == 1 {
+            self.counting.arena.only_state(context)
         } else {
-            self.arena.states(context) + at * STATE_BYTES
+            self.counting.arena.states(context) + at * STATE_BYTES
         }
     }
 
     /// All that follows from a context has been looked at: the context, or 0 where nothing is left of it.
     fn leave(&mut self, context: u32, order: u32, kept: u32) -> u32 {
-        let count = self.arena.count(context);
+        let count = self.counting.arena.count(context);
         if count == 1 {
-            let successor = self.arena.state(self.arena.only_state(context)).successor;
+            let successor = self.counting.arena.state(self.counting.arena.only_state(context)).successor;
             if kept == 1 && (successor != 0 || order <= ORDER_KEPT) {
                 return context;
             }
-            self.arena.release_unit(context);
+            self.counting.arena.release_unit(context);
             return 0;
         }
         if kept == count || order == 0 {
             return context;
         }
         let units = count.div_ceil(2);
-        let states = self.arena.states(context);
+        let states = self.counting.arena.states(context);
         match kept {
             0 => {
-                self.arena.release(states, units);
-                self.arena.release_unit(context);
+                self.counting.arena.release(states, units);
+                self.counting.arena.release_unit(context);
                 return 0;
             }
             1 => {
-                self.arena.set_count(context, 1);
+                self.counting.arena.set_count(context, 1);
                 self.keep_one(context);
-                self.arena.release(states, units);
+                self.counting.arena.release(states, units);
             }
             _ => {
-                self.arena.set_count(context, kept);
-                let scale = u32::from(self.arena.sum(context) > 16 * (kept - 1));
+                self.counting.arena.set_count(context, kept);
+                let scale = u32::from(self.counting.arena.sum(context) > 16 * (kept - 1));
                 self.refresh(context, units, scale);
             }
         }
@@ -202,28 +202,29 @@ impl Model {
 
     /// Only the first of a context's states remains, and counts for less.
     fn keep_one(&mut self, context: u32) {
-        let mut state = self.arena.state(self.arena.states(context));
+        let mut state = self.counting.arena.state(self.counting.arena.states(context));
         state.frequency = ((u32::from(state.frequency) + 11) >> 3) as u8;
         self.stay_alone(context, state);
     }
 
     /// A context has fewer states than units for them; at scale 1 they count for half.
     fn refresh(&mut self, context: u32, units: u32, scale: u32) {
-        let count = self.arena.count(context);
-        let states = self.arena.shrink(self.arena.states(context), units, count.div_ceil(2));
-        self.arena.set_states(context, states);
-        let mut kind = self.arena.kind(context) & (kind::AFTER_HIGH + kind::RESCALED * scale as u8);
-        let (mut escape, mut sum) = (self.arena.sum(context), 0);
+        let count = self.counting.arena.count(context);
+        let states =
+            self.counting.arena.shrink(self.counting.arena.states(context), units, count.div_ceil(2));
+        self.counting.arena.set_states(context, states);
+        let mut kind = self.counting.arena.kind(context) & (kind::AFTER_HIGH + kind::RESCALED * scale as u8);
+        let (mut escape, mut sum) = (self.counting.arena.sum(context), 0);
         for place in (0..count).map(|at| states + at * STATE_BYTES) {
-            let mut state = self.arena.state(place);
+            let mut state = self.counting.arena.state(place);
             escape = escape.wrapping_sub(state.frequency.into());
             let frequency = (u32::from(state.frequency) + scale) >> scale;
             sum += frequency;
             state.frequency = frequency as u8;
-            self.arena.set_state(place, state);
+            self.counting.arena.set_state(place, state);
             kind |= kind_of(state.symbol);
         }
-        self.arena.set_sum(context, sum.wrapping_add(escape.wrapping_add(scale) >> scale));
-        self.arena.set_kind(context, kind);
+        self.counting.arena.set_sum(context, sum.wrapping_add(escape.wrapping_add(scale) >> scale));
+        self.counting.arena.set_kind(context, kind);
     }
 }

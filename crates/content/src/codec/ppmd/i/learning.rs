@@ -16,39 +16,39 @@ enum Learnt {
 impl Model {
     /// Learns from the symbol that was found.
     pub(super) fn update(&mut self) -> Result<(), Reason> {
-        let found = self.arena.state(self.found);
-        let in_suffix = self.arena.learn_in_suffix(self.min_context, found);
+        let found = self.counting.arena.state(self.counting.found);
+        let in_suffix = self.counting.arena.learn_in_suffix(self.counting.min_context, found);
         match self.learn(found, in_suffix)? {
-            Learnt::Next(context) => self.max_context = context,
+            Learnt::Next(context) => self.counting.max_context = context,
             Learnt::Full(until) => self.restore(until)?,
         }
         Ok(())
     }
 
     fn learn(&mut self, mut found: State, in_suffix: Option<u32>) -> Result<Learnt, Reason> {
-        let longest = self.max_context;
-        if self.order_fall == 0 && found.successor != 0 {
-            let context = self.create_successors(Found::InLongest, in_suffix, self.min_context)?;
-            self.arena.set_successor(self.found, context.unwrap_or(0));
+        let longest = self.counting.max_context;
+        if self.counting.order_fall == 0 && found.successor != 0 {
+            let context = self.create_successors(Found::InLongest, in_suffix, self.counting.min_context)?;
+            self.counting.arena.set_successor(self.counting.found, context.unwrap_or(0));
             return Ok(context.map_or(Learnt::Full(longest), Learnt::Next));
         }
-        let Some(mut successor) = self.arena.push_text(found.symbol)? else {
+        let Some(mut successor) = self.counting.arena.push_text(found.symbol)? else {
             return Ok(Learnt::Full(longest));
         };
         let follows = if found.successor == 0 {
             self.reduce_order(in_suffix)?
-        } else if self.arena.is_unit(found.successor) {
+        } else if self.counting.arena.is_unit(found.successor) {
             Some(found.successor)
         } else {
-            self.create_successors(Found::InShorter, in_suffix, self.min_context)?
+            self.create_successors(Found::InShorter, in_suffix, self.counting.min_context)?
         };
         let Some(follows) = follows else { return Ok(Learnt::Full(longest)) };
         found.successor = follows;
-        self.order_fall = self.order_fall.saturating_sub(1);
-        if self.order_fall == 0 {
+        self.counting.order_fall = self.counting.order_fall.saturating_sub(1);
+        if self.counting.order_fall == 0 {
             successor = follows;
-            if self.max_context != self.min_context {
-                self.arena.pop_text();
+            if self.counting.max_context != self.counting.min_context {
+                self.counting.arena.pop_text();
             }
         }
         self.learn_in_longer(found, successor)
@@ -56,16 +56,21 @@ impl Model {
 
     /// All contexts between the longest and the one that knew the symbol learn it.
     fn learn_in_longer(&mut self, found: State, successor: u32) -> Result<Learnt, Reason> {
-        let known = self.arena.count(self.min_context);
+        let known = self.counting.arena.count(self.counting.min_context);
         let frequency = u32::from(found.frequency);
-        let others = self.arena.sum(self.min_context).wrapping_sub(known - 1).wrapping_sub(frequency);
-        let mut context = self.max_context;
-        while context != self.min_context && context != 0 {
-            let count = self.arena.count(context);
+        let others = self
+            .counting
+            .arena
+            .sum(self.counting.min_context)
+            .wrapping_sub(known - 1)
+            .wrapping_sub(frequency);
+        let mut context = self.counting.max_context;
+        while context != self.counting.min_context && context != 0 {
+            let count = self.counting.arena.count(context);
             if !self.make_room(context, known)? {
                 return Ok(Learnt::Full(context));
             }
-            let arena = &mut self.arena;
+            let arena = &mut self.counting.arena;
             let sum = arena.sum(context);
             let (weight, scale) = (2 * frequency * (sum + 6), others.wrapping_add(sum));
             let above = |times: u32| u32::from(weight > times.wrapping_mul(scale));
@@ -87,7 +92,7 @@ impl Model {
 
     /// Room for one more symbol in a context, and what it makes of the sum. `false` where the memory is used up.
     fn make_room(&mut self, context: u32, known: u32) -> Result<bool, Reason> {
-        let arena = &mut self.arena;
+        let arena = &mut self.counting.arena;
         let count = arena.count(context);
         if count > 1 {
             if count.is_multiple_of(2) {
@@ -103,7 +108,7 @@ impl Model {
         only.frequency = if is_rare { only.frequency * 2 } else { FREQUENCY_MAX as u8 - 4 };
         arena.set_state(states, only);
         arena.set_states(context, states);
-        let sum = u32::from(only.frequency) + self.initial_escape + u32::from(known > 3);
+        let sum = u32::from(only.frequency) + self.counting.initial_escape + u32::from(known > 3);
         arena.set_sum(context, sum);
         Ok(true)
     }
@@ -111,13 +116,13 @@ impl Model {
     /// The symbol was not followed by anything yet: a shorter context that it is known to follow from; `None` where the
     /// memory is used up.
     fn reduce_order(&mut self, mut in_suffix: Option<u32>) -> Result<Option<u32>, Reason> {
-        let branch = self.arena.text();
-        let symbol = self.arena.byte(self.found);
-        self.arena.set_successor(self.found, branch);
-        self.order_fall += 1;
-        let mut context = self.min_context;
+        let branch = self.counting.arena.text();
+        let symbol = self.counting.arena.byte(self.counting.found);
+        self.counting.arena.set_successor(self.counting.found, branch);
+        self.counting.order_fall += 1;
+        let mut context = self.counting.min_context;
         let at = loop {
-            let shorter = self.arena.suffix(context);
+            let shorter = self.counting.arena.suffix(context);
             if shorter == 0 {
                 return Ok(Some(context));
             }
@@ -126,29 +131,29 @@ impl Model {
                 Some(at) => at,
                 None => self.count_again(context, symbol),
             };
-            if self.arena.state(at).successor != 0 {
+            if self.counting.arena.state(at).successor != 0 {
                 break at;
             }
-            self.arena.set_successor(at, branch);
-            self.order_fall += 1;
+            self.counting.arena.set_successor(at, branch);
+            self.counting.order_fall += 1;
         };
-        if self.arena.state(at).successor <= branch {
-            let found = std::mem::replace(&mut self.found, at);
+        if self.counting.arena.state(at).successor <= branch {
+            let found = std::mem::replace(&mut self.counting.found, at);
             let created = self.create_successors(Found::InShorter, None, context)?;
-            self.found = found;
-            self.arena.set_successor(at, created.unwrap_or(0));
+            self.counting.found = found;
+            self.counting.arena.set_successor(at, created.unwrap_or(0));
         }
-        let successor = self.arena.state(at).successor;
-        if self.order_fall == 1 && self.min_context == self.max_context {
-            self.arena.set_successor(self.found, successor);
-            self.arena.pop_text();
+        let successor = self.counting.arena.state(at).successor;
+        if self.counting.order_fall == 1 && self.counting.min_context == self.counting.max_context {
+            self.counting.arena.set_successor(self.counting.found, successor);
+            self.counting.arena.pop_text();
         }
         Ok((successor != 0).then_some(successor))
     }
 
     /// A symbol counts for a context; where it stands there.
     fn count_again(&mut self, context: u32, symbol: u8) -> u32 {
-        let arena = &mut self.arena;
+        let arena = &mut self.counting.arena;
         let is_alone = arena.count(context) == 1;
         let at = if is_alone { arena.only_state(context) } else { arena.find(context, symbol) };
         let mut state = arena.state(at);
@@ -169,20 +174,20 @@ impl Model {
         mut in_suffix: Option<u32>,
         mut context: u32,
     ) -> Result<Option<u32>, Reason> {
-        let State { symbol, successor: branch, .. } = self.arena.state(self.found);
+        let State { symbol, successor: branch, .. } = self.counting.arena.state(self.counting.found);
         let mut states = [0; ORDER_MAX as usize + 1];
         let mut count = 0;
         if found == Found::InShorter {
-            states[0] = self.found;
+            states[0] = self.counting.found;
             count = 1;
         }
-        while self.arena.suffix(context) != 0 {
-            context = self.arena.suffix(context);
+        while self.counting.arena.suffix(context) != 0 {
+            context = self.counting.arena.suffix(context);
             let at = match in_suffix.take() {
                 Some(at) => at,
                 None => self.count_slightly(context, symbol),
             };
-            let successor = self.arena.state(at).successor;
+            let successor = self.counting.arena.state(at).successor;
             if successor != branch {
                 context = successor;
                 break;
@@ -193,19 +198,19 @@ impl Model {
         if count == 0 {
             return Ok(Some(context));
         }
-        if !self.arena.is_unit(context) {
+        if !self.counting.arena.is_unit(context) {
             return Err(Reason::Damaged);
         }
-        let next = self.arena.byte(branch);
+        let next = self.counting.arena.byte(branch);
         let first =
             State { symbol: next, frequency: self.frequency_in(context, next), successor: branch + 1 };
         let after = if kind_of(symbol) == 0 { 0 } else { kind::AFTER_HIGH };
         for state in states[..count].iter().rev() {
-            let Some(child) = self.arena.new_context()? else { return Ok(None) };
-            self.arena.set_kind(child, after | kind_of(next));
-            self.arena.set_suffix(child, context);
-            self.arena.set_state(self.arena.only_state(child), first);
-            self.arena.set_successor(*state, child);
+            let Some(child) = self.counting.arena.new_context()? else { return Ok(None) };
+            self.counting.arena.set_kind(child, after | kind_of(next));
+            self.counting.arena.set_suffix(child, context);
+            self.counting.arena.set_state(self.counting.arena.only_state(child), first);
+            self.counting.arena.set_successor(*state, child);
             context = child;
         }
         Ok(Some(context))
@@ -213,7 +218,7 @@ impl Model {
 
     /// A symbol counts a little for a context; where it stands there.
     fn count_slightly(&mut self, context: u32, symbol: u8) -> u32 {
-        let arena = &mut self.arena;
+        let arena = &mut self.counting.arena;
         let is_alone = arena.count(context) == 1;
         let at = if is_alone { arena.only_state(context) } else { arena.find(context, symbol) };
         let mut state = arena.state(at);
@@ -230,13 +235,14 @@ impl Model {
 
     /// How often a new context is taken to have met the symbol, by how often its suffix has.
     fn frequency_in(&self, context: u32, symbol: u8) -> u8 {
-        let known = self.arena.count(context);
+        let known = self.counting.arena.count(context);
         if known == 1 {
-            return self.arena.state(self.arena.only_state(context)).frequency;
+            return self.counting.arena.state(self.counting.arena.only_state(context)).frequency;
         }
-        let frequency = u32::from(self.arena.state(self.arena.find(context, symbol)).frequency);
+        let frequency =
+            u32::from(self.counting.arena.state(self.counting.arena.find(context, symbol)).frequency);
         let own = frequency.saturating_sub(1);
-        let others = self.arena.sum(context).saturating_sub(known - 1).saturating_sub(own);
+        let others = self.counting.arena.sum(context).saturating_sub(known - 1).saturating_sub(own);
         let more = if 2 * own <= others {
             u32::from(5 * own > others)
         } else {

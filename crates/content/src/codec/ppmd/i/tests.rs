@@ -107,7 +107,7 @@ fn what_is_forgotten_makes_room() {
                 model.forget().unwrap();
                 pieces += 1;
             }
-            let (size, used) = model.arena.size_and_used();
+            let (size, used) = model.counting.arena.size_and_used();
             assert!(used <= size, "{used}");
         }
         assert!(times > 2 && pieces > 5 * times || order == 2, "{order}: {times} times in {pieces} pieces");

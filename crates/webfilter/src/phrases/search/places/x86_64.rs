@@ -1,19 +1,15 @@
 //! The same places, found by vector instructions: 64 bytes, or sixteen cores, at once. Rule: what comes of them is what comes of
 //! the portable code.
 
+use super::super::classes::Set;
 use super::super::windows::{SHIFTS, TO_SHIFT, TO_SLOT};
 use super::*;
 use std::arch::x86_64::*;
 
-/// The portable code, made of other instructions.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub fn mark_by_bits(near: &Near, classes: Option<&Classes>, masks: [&mut [u64]; 2]) {
-    mark(near, classes, masks);
-}
-
-/// The same, 64 places at once.
+/// Marks where windows may stand, 64 places at once.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
-pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2]) {
+pub fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, short]: [&mut [u64]; 2]) {
     let space = _mm512_set1_epi8(b' ' as i8);
     let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
     for (at, cores) in cores.iter_mut().enumerate() {
@@ -22,25 +18,30 @@ pub fn mark_by_vectors(near: &Near, classes: Option<&Classes>, [cores, short]: [
         *cores = first_of_four(here, next);
     }
     match classes {
-        Some(classes) => mark_short(near, classes, short),
+        Some(classes) => mark_short(near, classes, elsewhere, short),
         None => short.fill(0),
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn mark_short(near: &Near, classes: &Classes, short: &mut [u64]) {
-    let [[one, two, three], [other_one, other_two, other_three]] = &classes.sets;
-    let set = [table(one), table(two), table(three)];
-    let other_set = [table(other_one), table(other_two), table(other_three)];
-    for (at, mask) in short.iter_mut().enumerate() {
+fn mark_short(near: &Near, classes: &Classes, elsewhere: &Bits, short: &mut [u64]) {
+    let tables = |[one, two, three]: &Set| [table(one), table(two), table(three)];
+    let (anywhere, beginning) = (tables(&classes.anywhere), tables(&classes.beginning));
+    let space = _mm512_set1_epi8(b' ' as i8);
+    // The last byte before the first block.
+    let mut before = u64::from(near[BEFORE - 1] == b' ');
+    for ((at, mask), elsewhere) in short.iter_mut().enumerate().zip(elsewhere) {
         let at = at * MASK;
         let bytes = [load(near, at), load(near, at + 1), load(near, at + 2)];
         let [first, second, third] = bytes;
         let high = _mm512_or_si512(_mm512_or_si512(first, second), third);
+        let spaces = _mm512_cmpeq_epi8_mask(first, space);
+        let beginnings = spaces << 1 | before | elsewhere;
+        before = spaces >> (MASK - 1);
         *mask = if _mm512_movepi8_mask(high) == 0 {
-            shared_of_ascii(&set, bytes) | shared_of_ascii(&other_set, bytes)
+            shared_of_ascii(&anywhere, bytes) | beginnings & shared_of_ascii(&beginning, bytes)
         } else {
-            shared(&set, bytes) | shared(&other_set, bytes)
+            shared(&anywhere, bytes) | beginnings & shared(&beginning, bytes)
         };
     }
 }
