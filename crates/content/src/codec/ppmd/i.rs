@@ -95,8 +95,9 @@ impl Model {
         self.counting.restart()?;
         let behind = |row: usize| ROWS.iter().take_while(|of| usize::from(**of) <= row).count();
         for (row, cells) in self.binary.iter_mut().enumerate() {
+            let frequency = behind(row) as u16 + 1;
             for (at, cell) in cells.iter_mut().enumerate() {
-                *cell = (1 << BINARY_SCALE_BITS) - ESCAPES_AT_FIRST[at % 8] / (behind(row) as u16 + 1);
+                *cell = (1 << BINARY_SCALE_BITS) - ESCAPES_AT_FIRST[at % 8] / frequency;
             }
         }
         for (row, estimates) in self.estimates.iter_mut().enumerate() {
