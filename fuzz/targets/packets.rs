@@ -5,7 +5,8 @@ use lockgate_fuzz::packets::{Watch, small};
 use lockgate_packet::{LinkType, Time, Tracker};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    let [link, settings, mut frames @ ..] = input else { return };
+    let [link, settings, frames @ ..] = input else { return };
+    let mut frames = frames;
     let links = [1, 101, 0, 9, 104, 108, 113, 276];
     let Some(link) = LinkType::from_number(links[usize::from(link % 8)]) else { return };
     let mut tracker = Tracker::new(small(*settings));
