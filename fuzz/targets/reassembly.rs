@@ -7,7 +7,8 @@ use lockgate_packet::{LinkType, Time, Tracker};
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let [settings, steps @ ..] = input else { return };
     let mut tracker = Tracker::new(small(settings & 0x7f));
-    let mut watch = Watch { is_text: true, ..Watch::default() };
+    let mut watch = Watch::default();
+    watch.is_text = true;
     let first = 0xffff_ff00;
     let mut put = |side: usize, flags: u8, at: u32, ack: u32, bytes: &[u8]| {
         tracker.packet(
