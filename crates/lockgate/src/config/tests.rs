@@ -86,6 +86,7 @@ fn the_table_says_what_the_code_does() {
     all_of(&keys::GATEWAY);
     all_of(&keys::ANTIVIRUS);
     all_of(&keys_webfilter::WEBFILTER);
+    all_of(&keys_ids::IDS);
     all_of(&keys_interception::INTERCEPTION);
     all_of(&keys_page::PAGE);
     all_of(&keys::EVENTS);
@@ -214,7 +215,8 @@ fn errors_name_the_place_and_what_to_do() {
     let hop = "[[listen]]\nnext_hop = \"h:25\"\n";
     for (text, place, words) in [
         ("[limits]\ndepth_mx = 3\n", "t.toml:2:1:", "did you mean \"depth_max\"?"),
-        ("[ids]\nrules = []\n", "t.toml:1:2:", "not there yet"),
+        ("[antispam]\nrules = []\n", "t.toml:1:2:", "not there yet"),
+        ("[ids]\nvariables = [\"HOME_NET\"]\n", "t.toml:2:13:", "lacks its ="),
         ("[limit]\n", "t.toml:1:2:", "did you mean \"limits\"?"),
         ("[limits]\ndepth_max = \"3\"\n", "t.toml:2:13:", "a whole number without quotes is wanted"),
         ("[limits]\ndepth_max = 70000\n", "t.toml:2:13:", "too large"),
