@@ -90,7 +90,9 @@ fn check_counts_and_lists_what_was_not_loaded() {
     scratch.write("databases/a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");
     scratch.write("databases/b.cbc", "of a kind that is not read");
     let config = "[[listen]]\nnext_hop = \"127.0.0.1:25\"\n[antivirus]\ndatabases = [\"databases\"]\n";
-    scratch.write("lockgate.toml", format!("{config}[webfilter]\nlists = []\n"));
+    let rules = "alert http any any -> any any (http.uri; content:\"a\"; sid:1;)\nalert tcp any any -> any (sid:2;)\n";
+    scratch.write("rules/a.rules", rules);
+    scratch.write("lockgate.toml", format!("{config}[webfilter]\nlists = []\n[ids]\nrules = [\"rules\"]\n"));
 
     let output = lockgate(&["check", "--config", "lockgate.toml", "--json"], scratch.path());
     assert_eq!(status(&output), Some(2));
@@ -98,16 +100,20 @@ fn check_counts_and_lists_what_was_not_loaded() {
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&lines[0]["signatures_loaded"], &lines[0]["signatures_failed"]), (&1.into(), &1.into()));
-    for zero in ["rules_loaded", "rules_failed", "list_lines_loaded", "list_lines_failed"] {
+    assert_eq!((&lines[0]["rules_loaded"], &lines[0]["rules_failed"]), (&1.into(), &1.into()));
+    for zero in ["list_lines_loaded", "list_lines_failed"] {
         assert_eq!(lines[0][zero], 0, "{zero}");
     }
-    assert_eq!(lines.len(), 2);
-    assert_eq!(lines[1]["line"], 2);
+    assert_eq!(lines.len(), 3);
+    assert_eq!((&lines[1]["line"], &lines[2]["line"]), (&2.into(), &2.into()));
+    assert!(lines[2]["file"].as_str().is_some_and(|file| file.ends_with("a.rules")), "{}", lines[2]);
     assert!(lines[1]["file"].as_str().is_some_and(|file| file.ends_with("a.ndb")), "{}", lines[1]);
 
     let output = lockgate(&["check", "--config", "lockgate.toml"], scratch.path());
     assert_eq!(status(&output), Some(2));
-    for words in ["a.ndb:2:", "not read: databases/b.cbc", "1 loaded, 1 not loaded", "relay_domains"] {
+    for words in
+        ["a.ndb:2:", "a.rules:2:1:", "not read: databases/b.cbc", "1 loaded, 1 not loaded", "relay_domains"]
+    {
         assert!(out(&output).contains(words), "{words} in\n{}", out(&output));
     }
     assert_eq!(status(&lockgate(&["check"], scratch.path())), Some(0));
