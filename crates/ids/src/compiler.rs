@@ -17,7 +17,7 @@ use crate::search::{SearchBuilder, fast_pattern};
 use crate::views::{ViewId, Views};
 use lockgate_model::{Buffer, BufferSet, Signature, Wish};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How many views a rule may look at: one bit of a word says of each whether it held.
@@ -186,7 +186,7 @@ struct Compiler {
     unsearched: Vec<Vec<u32>>,
     names: HashMap<Box<str>, Name>,
     classes: Classes,
-    known_signatures: HashMap<(u32, u32), ()>,
+    known_signatures: HashSet<(u32, u32)>,
 }
 
 impl Compiler {
@@ -194,7 +194,7 @@ impl Compiler {
         if rule.lists.len() > LISTS_MAX {
             return Err(format!("it looks at more than {LISTS_MAX} buffers"));
         }
-        if self.known_signatures.insert((rule.generator, rule.id), ()).is_some() {
+        if !self.known_signatures.insert((rule.generator, rule.id)) {
             return Err(format!("another rule has the number {}:{} already", rule.generator, rule.id));
         }
         let number = self.rules.len() as u32;

@@ -132,7 +132,8 @@ fn without_authority(target: &[u8]) -> &[u8] {
     path.map_or(b"/".as_slice(), |path| &rest[path..])
 }
 
-fn unescaped(bytes: &[u8]) -> Vec<u8> {
+/// Each `%` and two hexadecimal digits as the byte that they name; what is none stays.
+pub(crate) fn unescaped(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some((byte, behind)) = rest.split_first() {

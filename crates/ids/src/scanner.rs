@@ -140,6 +140,9 @@ fn gather(into: &mut Vec<u8>, chunk: &[u8]) -> Want {
 
 impl Scanner for Transmission {
     fn open(&mut self, part: &Part) -> Want {
+        if let Some(name) = &part.name {
+            self.fill(Sticky::FileName, name.as_bytes());
+        }
         let is_full = self.streams.len() >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
         let stickies = self.streams_of();

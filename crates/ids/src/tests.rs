@@ -157,6 +157,19 @@ alert http any any -> any any (msg:"6"; flow:to_client; file_data; content:"begi
 }
 
 #[test]
+fn a_file_is_known_by_its_name() {
+    let rules = r#"alert http any any -> any any (msg:"1"; fileext:"exe"; sid:1;)
+alert http any any -> any any (msg:"2"; file.name; content:"other"; sid:2;)"#;
+    let mut flow = compiled(rules).open_flow(&flow(Protocol::Http));
+    let (mut found, mut named) = (Found::default(), part(1));
+    named.name = Some("Setup.EXE".into());
+    let mut scanner = flow.open(&about(Direction::ToClient));
+    scanner.open(&named);
+    scanner.end(named.id, Buffer::FileData, &mut found);
+    assert_eq!(ids(&found), [1]);
+}
+
+#[test]
 fn a_flow_remembers_bits_and_numbers() {
     let rules = r#"alert http any any -> any any (msg:"1"; flow:to_server; http.uri; content:"x.php"; flowbits:set,seen; flowbits:noalert; flowint:n,+,1; sid:1;)
 alert http any any -> any any (msg:"2"; flow:to_client; http.stat_code; content:"200"; flowbits:isset,seen; sid:2;)

@@ -1,5 +1,7 @@
 //! What a buffer is made into before it is looked at. Rule: each is known by the manual's word ("Transformations").
 
+use crate::http::unescaped;
+
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Transform {
@@ -46,7 +48,9 @@ impl Transform {
             Self::ToUppercase => bytes.to_ascii_uppercase(),
             Self::HeaderLowercase => names_in_lowercase(bytes),
             Self::StripPseudoHeaders => without_pseudo_headers(bytes),
-            Self::UrlDecode => url_decoded(bytes),
+            Self::UrlDecode => unescaped(
+                &bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect::<Vec<_>>(),
+            ),
             Self::Xor(key) => bytes.iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key).collect(),
         }
     }
@@ -96,25 +100,6 @@ fn without_pseudo_headers(lines: &[u8]) -> Vec<u8> {
         .flatten()
         .copied()
         .collect()
-}
-
-fn url_decoded(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((byte, behind)) = rest.split_first() {
-        let digit = |at: usize| behind.get(at).and_then(|byte| (*byte as char).to_digit(16));
-        match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high << 4 | low) as u8);
-                rest = &behind[2..];
-                continue;
-            }
-            (b'+', ..) => out.push(b' '),
-            (byte, ..) => out.push(*byte),
-        }
-        rest = behind;
-    }
-    out
 }
 
 #[cfg(test)]
