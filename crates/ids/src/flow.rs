@@ -32,7 +32,12 @@ impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
         let server = (flow.protocol != model::Protocol::Http).then_some(flow.server);
         let facts = Facts { id: flow.id, protocol: flow.protocol, client: flow.client, server };
-        Self { database, facts, memory: Arc::default() }
+        Self::sharing(database, facts, Arc::default())
+    }
+
+    /// One whose memory others have a hand in.
+    pub fn sharing(database: Arc<Database>, facts: Facts, memory: Arc<Mutex<Memory>>) -> Self {
+        Self { database, facts, memory }
     }
 }
 
@@ -54,6 +59,13 @@ impl Facts {
             model::Protocol::Http => Protocol::Http,
             model::Protocol::Smtp => Protocol::Smtp,
             model::Protocol::Pop3 => Protocol::Pop3,
+            model::Protocol::Dns => Protocol::Dns,
+            model::Protocol::Ftp => Protocol::Ftp,
+            model::Protocol::FtpData => Protocol::FtpData,
+            model::Protocol::Tls => Protocol::Tls,
+            model::Protocol::Unknown => {
+                return !rule.header.protocol.is_application() && rule.application.is_none();
+            }
             // A file by itself came by no protocol: whatever could have brought it.
             model::Protocol::File => return true,
         };

@@ -16,10 +16,12 @@ mod search;
 mod stream;
 mod thresholds;
 mod views;
+mod watch;
 
 pub use compiler::Sources;
 pub use database::{Clock, Database};
 pub use report::{FAILURES_MAX, Failure, Report, Scope};
+pub use watch::{Alert, FoundIn, Watch};
 
 #[cfg(test)]
 mod tests;

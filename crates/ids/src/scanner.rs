@@ -128,7 +128,7 @@ impl Transmission {
 
 /// The buffer of that name, where the waist has one.
 fn evidence(sticky: Sticky) -> Option<Buffer> {
-    Buffer::ALL.into_iter().find(|buffer| buffer.name() == sticky.name())
+    Buffer::ALL.iter().copied().find(|buffer| buffer.name() == sticky.name())
 }
 
 /// Takes as much as there is room for.

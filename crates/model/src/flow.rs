@@ -14,6 +14,16 @@ pub enum Protocol {
     Http,
     /// No network: `lockgate scan`.
     File,
+    /// Names of hosts (RFC 1035).
+    Dns,
+    /// Files, the control connection (RFC 959).
+    Ftp,
+    /// Files, a connection for one of them.
+    FtpData,
+    /// TLS that nobody intercepts (RFC 8446): its handshake.
+    Tls,
+    /// On the wire, what is none of the others, or not known yet.
+    Unknown,
 }
 
 impl Protocol {
@@ -24,6 +34,11 @@ impl Protocol {
             Self::Pop3 => "pop3",
             Self::Http => "http",
             Self::File => "file",
+            Self::Dns => "dns",
+            Self::Ftp => "ftp",
+            Self::FtpData => "ftp-data",
+            Self::Tls => "tls",
+            Self::Unknown => "failed",
         }
     }
 }

@@ -31,67 +31,116 @@ pub struct Part {
     pub detected: FileType,
 }
 
-/// A named view that a rule looks into. Names are those of Suricata's sticky buffers where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Buffer {
-    /// The bytes of a part, decoded once: what a file would hold.
-    FileData,
-    /// The header block of a message or MIME entity, as received.
-    MailHeader,
-    /// The method of a request.
-    HttpMethod,
-    /// The host that a request is for: lower case, no port, no dot at its end; an IPv6 address without brackets.
-    HttpHost,
-    /// Path and query of a request, percent escapes of unreserved characters undone (RFC 3986 section 6.2.2).
-    HttpUri,
-    /// The `User-Agent` of a request.
-    HttpUserAgent,
-    /// The lines of a request's header, `Name: value` and CRLF each, without those of the connection.
-    HttpHeader,
-    /// The `Content-Type` of a response as its server says it: the media type, and behind `;` its parameters.
-    HttpContentType,
-    /// The first line of a request as it came, without its end.
-    HttpRequestLine,
-    /// The first line of a response as it came, without its end.
-    HttpResponseLine,
-    /// The lines of a response's header, `Name: value` and CRLF each, without those of the connection.
-    HttpResponseHeader,
-}
-
-impl Buffer {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::FileData,
-        Self::MailHeader,
-        Self::HttpMethod,
-        Self::HttpHost,
-        Self::HttpUri,
-        Self::HttpUserAgent,
-        Self::HttpHeader,
-        Self::HttpContentType,
-        Self::HttpRequestLine,
-        Self::HttpResponseLine,
-        Self::HttpResponseHeader,
-    ];
-
-    /// The name used in rules, events and evidence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::FileData => "file.data",
-            Self::MailHeader => "mail.header",
-            Self::HttpMethod => "http.method",
-            Self::HttpHost => "http.host",
-            Self::HttpUri => "http.uri",
-            Self::HttpUserAgent => "http.user_agent",
-            Self::HttpHeader => "http.header",
-            Self::HttpContentType => "http.content_type",
-            Self::HttpRequestLine => "http.request_line",
-            Self::HttpResponseLine => "http.response_line",
-            Self::HttpResponseHeader => "http.response_header",
+macro_rules! buffers {
+    ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
+        /// A named view that a rule looks into. Names are those of Suricata's sticky buffers where it has one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Buffer {
+            $($(#[$doc])* $variant,)*
         }
-    }
+
+        impl Buffer {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The name used in rules, events and evidence.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
 }
+
+buffers! {
+    /// The bytes of a part, decoded once: what a file would hold.
+    FileData "file.data";
+    /// The header block of a message or MIME entity, as received.
+    MailHeader "mail.header";
+    /// The method of a request.
+    HttpMethod "http.method";
+    /// The host that a request is for: lower case, no port, no dot at its end; an IPv6 address without brackets.
+    HttpHost "http.host";
+    /// Path and query of a request, percent escapes of unreserved characters undone (RFC 3986 section 6.2.2).
+    HttpUri "http.uri";
+    /// The `User-Agent` of a request.
+    HttpUserAgent "http.user_agent";
+    /// The lines of a request's header, `Name: value` and CRLF each, without those of the connection.
+    HttpHeader "http.header";
+    /// The `Content-Type` of a response as its server says it: the media type, and behind `;` its parameters.
+    HttpContentType "http.content_type";
+    /// The first line of a request as it came, without its end.
+    HttpRequestLine "http.request_line";
+    /// The first line of a response as it came, without its end.
+    HttpResponseLine "http.response_line";
+    /// The lines of a response's header, `Name: value` and CRLF each, without those of the connection.
+    HttpResponseHeader "http.response_header";
+    /// The name that a client of SMTP gives itself by HELO or EHLO.
+    SmtpHelo "smtp.helo";
+    /// A mail's envelope sender, without angle brackets.
+    SmtpMailFrom "smtp.mail_from";
+    /// One of a mail's envelope recipients, without angle brackets.
+    SmtpRcptTo "smtp.rcpt_to";
+    /// The verb of a command of FTP, as it came.
+    FtpCommand "ftp.command";
+    /// What follows the verb of a command of FTP.
+    FtpCommandData "ftp.command_data";
+    /// The text of a reply of FTP, a line of it, without its code.
+    FtpReply "ftp.reply";
+    /// The three digits of a reply of FTP.
+    FtpCompletionCode "ftp.completion_code";
+    /// The command that a data connection of FTP is for: `retr`, `stor`.
+    FtpDataCommand "ftpdata_command";
+    /// A name that is asked for, in the form of names as they are written, without the dot at its end.
+    DnsQuery "dns.query";
+    /// The same, of what is asked in either direction.
+    DnsQueryName "dns.query.name";
+    /// The name that a record of the answer section is about.
+    DnsAnswerName "dns.answer.name";
+    /// The name that a record of the authority section is about.
+    DnsAuthorityName "dns.authorities.rrname";
+    /// The name that a record of the additional section is about.
+    DnsAdditionalName "dns.additionals.rrname";
+    /// The opcode of a message of DNS, in decimal digits.
+    DnsOpcode "dns.opcode";
+    /// The response code of a message of DNS, in decimal digits.
+    DnsResponseCode "dns.rcode";
+    /// The type of a question, in decimal digits.
+    DnsRecordType "dns.rrtype";
+    /// The version that is spoken, as two bytes (RFC 8446 section 4.2.1).
+    TlsVersion "tls.version";
+    /// The host that a ClientHello names (RFC 6066 section 3).
+    TlsServerName "tls.sni";
+    /// The subject of the server's certificate, `C=.., O=.., CN=..`.
+    TlsSubject "tls.cert_subject";
+    /// Its issuer, in the same form.
+    TlsIssuer "tls.cert_issuer";
+    /// Its serial number, upper-case hexadecimal digits with a colon between bytes.
+    TlsSerial "tls.cert_serial";
+    /// Its SHA-1, lower-case hexadecimal digits with a colon between bytes.
+    TlsFingerprint "tls.cert_fingerprint";
+    /// A certificate of the chain, as DER.
+    TlsCertificates "tls.certs";
+    /// A name of its subjectAltName.
+    TlsAlternativeNames "tls.subjectaltname";
+    /// The 32 random bytes of a hello.
+    TlsRandom "tls.random";
+    /// A protocol that a hello offers or chooses (RFC 7301).
+    TlsAlpn "tls.alpn";
+    /// The MD5 of `ja3.string`, lower-case hexadecimal digits.
+    Ja3Hash "ja3.hash";
+    /// What a ClientHello offers, as JA3 writes it.
+    Ja3String "ja3.string";
+    /// The MD5 of `ja3s.string`.
+    Ja3sHash "ja3s.hash";
+    /// What a ServerHello chooses, as JA3S writes it.
+    Ja3sString "ja3s.string";
+    /// What a ClientHello offers, as JA4 writes it.
+    Ja4Hash "ja4.hash";
+}
+
+/// One bit for each in a word.
+const _: () = assert!(Buffer::ALL.len() <= 64);
 
 /// Which buffers an engine asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
