@@ -31,7 +31,25 @@ fn as_perl_finds() {
         ("(a|ab)(c|bcd)(d*)", "", b"abcd", Some((0, 4))),
         ("a{2,3}?", "", b"aaaa", Some((0, 2))),
         ("a{2,3}", "", b"aaaa", Some((0, 3))),
-        ("a{,3}", "", b"a{,3}", Some((0, 5))),
+        ("a{,3}b", "", b"aaaab", Some((1, 5))),
+        ("a{,}", "", b"a{,}", Some((0, 4))),
+        ("(\\((?:[^()]|(?1))*\\))", "", b"(a(b)c", Some((2, 5))),
+        ("^(?:a(?R)?b|c)$", "", b"acb", None),
+        ("^(a(?1)?b)$", "", b"aaabbb", Some((0, 6))),
+        ("(?<n>a|b)(?&n)\\k<n>", "", b"aab abab", Some((4, 7))),
+        ("(?(DEFINE)(?<d>\\d+))x(?&d)y", "", b"xyx12y", Some((2, 6))),
+        ("(?|(a)|(b))\\1", "", b"abb", Some((1, 3))),
+        ("foo\\Kbar", "", b"foobar", Some((3, 6))),
+        ("a+(*COMMIT)b", "", b"aacaab", None),
+        ("a+(*PRUNE)b", "", b"aacaab", Some((3, 6))),
+        ("(*MARK:m)a+(*SKIP:m)b|c", "", b"aac", Some((2, 3))),
+        ("aaaa(*SKIP)b|a", "", b"aaaaa", Some((4, 5))),
+        ("(?:a(*THEN)b|ac)|d", "", b"ac", Some((0, 2))),
+        ("a(*ACCEPT)b", "", b"ac", Some((0, 1))),
+        ("(?<=ab?c).", "", b"acx", Some((2, 3))),
+        ("(?(?=a)ab|cd)", "", b"adcdab", Some((2, 4))),
+        ("\\Gb", "", b"ab", None),
+        ("(?[ [a-z] - [aeiou] ])+", "", b"aeixyz", Some((3, 6))),
         ("a++a", "", b"aaaa", None),
         ("(?>a+)b", "", b"aaab", Some((0, 4))),
         ("(\\w+)=\\1;", "", b"x=y;ab=ab;", Some((4, 10))),
@@ -87,7 +105,7 @@ fn what_is_regular_is_told_from_what_is_not() {
 
 #[test]
 fn faults_say_where() {
-    let deep = "(".repeat(100);
+    let deep = "(".repeat(300);
     let cases = [
         ("(a", 2),
         ("a)", 1),
@@ -98,11 +116,12 @@ fn faults_say_where() {
         ("(?P=x)", 6),
         ("\\", 1),
         ("\\p{L}", 2),
-        ("(?R)", 3),
-        ("(*FAIL)", 1),
-        ("(?<=a+)b", 7),
+        ("(?2)()", 3),
+        ("(*FAILED)", 9),
+        ("(?<=a+)b", 8),
+        ("a{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}{2}", 52),
         ("\\x{100}", 7),
-        (deep.as_str(), 64),
+        (deep.as_str(), 250),
     ];
     for (text, at) in cases {
         let unread = parser::parse(text.as_bytes(), Flags::default()).expect_err(text);
