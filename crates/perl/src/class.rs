@@ -124,7 +124,8 @@ impl Class {
 }
 
 fn skips_blank(parser: &mut Parser<'_>) -> bool {
-    let is_skipped = parser.modes.blanks == Blanks::MeanNothing && matches!(parser.peek(), Some(b' ' | b'\t'));
+    let is_skipped =
+        parser.modes.blanks == Blanks::MeanNothing && matches!(parser.peek(), Some(b' ' | b'\t'));
     if is_skipped {
         parser.skip();
     }

@@ -129,7 +129,9 @@ impl Parser<'_> {
             Some(_) => self.groups.checked_add(number).filter(|_| number > 0),
             None => Some(number),
         };
-        number.filter(|number| sign.is_none() || *number > 0).ok_or_else(|| self.unread("a group that is not there"))
+        number
+            .filter(|number| sign.is_none() || *number > 0)
+            .ok_or_else(|| self.unread("a group that is not there"))
     }
 
     /// `(?(1)yes|no)`, from behind the second parenthesis.

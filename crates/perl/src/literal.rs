@@ -43,7 +43,9 @@ impl Texts {
                     self.cut();
                 }
             }
-            Node::Either(_) | Node::Repeat { .. } | Node::Back(..) | Node::If(..) | Node::Call(_) => self.cut(),
+            Node::Either(_) | Node::Repeat { .. } | Node::Back(..) | Node::If(..) | Node::Call(_) => {
+                self.cut()
+            }
         }
     }
 

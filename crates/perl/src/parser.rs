@@ -413,7 +413,9 @@ impl<'a> Parser<'a> {
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'?')));
             // What decides by itself is not repeated: once is as good as often.
             let (min, max) = match node {
-                Node::Verb(Verb::Fail) | Node::Look(..) => (min.min(1), max.map(|max| max.min(1)).or(Some(1))),
+                Node::Verb(Verb::Fail) | Node::Look(..) => {
+                    (min.min(1), max.map(|max| max.min(1)).or(Some(1)))
+                }
                 _ => (min, max),
             };
             node = Node::Repeat { node: Box::new(node), min, max, taste };

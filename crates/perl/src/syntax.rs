@@ -159,7 +159,9 @@ impl Node {
             | Self::Capture(_, node)
             | Self::Look(_, _, node)
             | Self::Atomic(node) => (&[], Some(node), None),
-            Self::If(Condition::Look(_, _, look), yes, no) => (std::slice::from_ref(look), Some(yes), Some(no)),
+            Self::If(Condition::Look(_, _, look), yes, no) => {
+                (std::slice::from_ref(look), Some(yes), Some(no))
+            }
             Self::If(_, yes, no) => (&[], Some(yes), Some(no)),
             Self::Byte(_)
             | Self::Set(_)

@@ -133,7 +133,8 @@ impl Writer<'_> {
 
     /// Groups that are open end here; then the assertion that we are in does, or all.
     fn accept(&mut self) {
-        let closes: Vec<Op> = self.open.iter().rev().map(|(number, begin)| Op::Close(*number, *begin)).collect();
+        let closes: Vec<Op> =
+            self.open.iter().rev().map(|(number, begin)| Op::Close(*number, *begin)).collect();
         self.ops.extend(closes);
         if self.accepts.is_empty() {
             self.ops.push(Op::Accept);

@@ -258,9 +258,10 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
             b'v' => 11,
             b'0'..=b'7' => digits(&mut rest, 8, u32::from(letter - b'0')),
             b'x' if rest.next_if_eq(&b'{').is_some() => {
-                let value = rest.by_ref().take_while(|byte| *byte != b'}').filter_map(|byte| {
-                    char::from(byte).to_digit(16)
-                });
+                let value = rest
+                    .by_ref()
+                    .take_while(|byte| *byte != b'}')
+                    .filter_map(|byte| char::from(byte).to_digit(16));
                 value.fold(0, |value, digit| value * 16 + digit) as u8
             }
             b'x' => digits(&mut rest, 16, 0),
