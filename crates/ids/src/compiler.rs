@@ -4,6 +4,8 @@ use crate::classes::Classes;
 use crate::database::{
     Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
+use crate::filled;
+use crate::hellos::Hellos;
 use crate::memory::Name;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
@@ -90,12 +92,19 @@ impl Sources {
         loaded.sort_by_key(|(rule, ..)| rank(rule));
         let mut compiler = Compiler { classes: self.classes, ..Compiler::default() };
         for (rule, place, (file, line)) in loaded {
-            match (scope_of(&rule), rule.header.protocol) {
-                (Scope::Nowhere, Protocol::Unread(name)) => *report.unread.entry(name).or_default() += 1,
-                (Scope::Both, _) => match compiler.add(rule, place) {
-                    Ok(()) => report.both += 1,
-                    Err(reason) => report.fail(&file, line, None, reason),
-                },
+            let scope = scope_of(&rule);
+            if let (Scope::Nowhere, Protocol::Unread(name)) = (scope, rule.header.protocol) {
+                *report.unread.entry(name).or_default() += 1;
+                continue;
+            }
+            if is_of_transactions(&rule)
+                && let Err(reason) = compiler.add(rule, place)
+            {
+                report.fail(&file, line, None, reason);
+                continue;
+            }
+            match scope {
+                Scope::Both => report.both += 1,
                 _ => report.wire += 1,
             }
         }
@@ -129,10 +138,19 @@ fn scope_of(rule: &Rule) -> Scope {
         return Scope::Nowhere;
     }
     let is_of_proxies = |protocol| matches!(protocol, Protocol::Http | Protocol::Smtp | Protocol::Pop3);
-    let is_stream = |protocol| matches!(protocol, Protocol::Ip | Protocol::Tcp | Protocol::TcpStream);
     let protocol = rule.header.protocol;
-    let is_spoken = is_of_proxies(protocol) || is_stream(protocol);
+    let is_spoken = !protocol.is_application() || is_of_proxies(protocol);
     let application = rule.application.is_none_or(|(protocol, is)| is && is_of_proxies(protocol));
+    if is_spoken && application && is_of_transactions(rule) { Scope::Both } else { Scope::Wire }
+}
+
+/// Whether all that a rule asks is in buffers of transactions, filled from those of the waist, and nothing of packets.
+fn is_of_transactions(rule: &Rule) -> bool {
+    let carries = match rule.header.protocol {
+        Protocol::Udp => rule.application.is_some(),
+        Protocol::Ip | Protocol::Ipv4 | Protocol::Ipv6 | Protocol::Tcp | Protocol::TcpStream => true,
+        protocol => protocol.is_application(),
+    };
     let asks_packets = !rule.packet.is_empty()
         || !rule.stream_sizes.is_empty()
         || !rule.events.is_empty()
@@ -142,11 +160,7 @@ fn scope_of(rule: &Rule) -> Scope {
     let is_filled = |sticky: Sticky| sticky == Sticky::Base64Data || buffer_of(sticky).is_some();
     let is_content = !rule.lists.is_empty() && rule.lists.iter().all(|list| is_filled(list.sticky));
     let bits_are_ours = rule.bits.iter().all(|bit| matches!(bit.track, Track::Flow | Track::Transaction));
-    if is_spoken && application && !asks_packets && is_content && bits_are_ours {
-        Scope::Both
-    } else {
-        Scope::Wire
-    }
+    carries && !asks_packets && is_content && bits_are_ours
 }
 
 /// The buffer of the waist that a sticky buffer is filled from.
@@ -174,7 +188,17 @@ fn buffer_of(sticky: Sticky) -> Option<Buffer> {
         | S::HttpAcceptEncoding
         | S::HttpAcceptLanguage
         | S::HttpReferer => Buffer::HttpHeader,
-        _ => return None,
+        S::EmailFrom
+        | S::EmailTo
+        | S::EmailCc
+        | S::EmailSubject
+        | S::EmailDate
+        | S::EmailMessageId
+        | S::EmailMailer
+        | S::EmailReceived => Buffer::MailHeader,
+        S::FtpBounce => Buffer::FtpCommandData,
+        // What a protocol fills by itself has the same name there.
+        sticky => return filled::whole(sticky),
     })
 }
 
@@ -313,9 +337,8 @@ impl Compiler {
     fn finish(self, clock: Clock) -> Database {
         let all = (0..self.views.len() as u16).map(ViewId);
         let buffers = all.filter_map(|view| buffer_of(self.views.sticky(view)));
-        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| match buffer {
-            Buffer::FileData => set.with(buffer),
-            _ => set.and(OF_EXCHANGES),
+        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
+            if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
         Database {
             rules: self.rules,
@@ -323,6 +346,7 @@ impl Compiler {
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
             wants,
+            hellos: Hellos::new(|bit| self.names.get(bit).copied()),
             thresholds: Default::default(),
             clock,
         }

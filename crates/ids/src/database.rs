@@ -1,6 +1,7 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
+use crate::hellos::Hellos;
 use crate::memory::Name;
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare};
 use crate::ruleset::header::{Header, Protocol};
@@ -25,6 +26,7 @@ pub struct Database {
     pub(crate) unsearched: Vec<Box<[u32]>>,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
+    pub(crate) hellos: Hellos,
     pub(crate) thresholds: Mutex<Thresholds>,
     pub(crate) clock: Clock,
 }
