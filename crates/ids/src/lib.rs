@@ -9,6 +9,7 @@ mod evaluate;
 mod flow;
 mod http;
 mod memory;
+mod packets;
 mod report;
 mod ruleset;
 mod scanner;
@@ -25,3 +26,5 @@ pub use watch::{Alert, FoundIn, Watch};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;
