@@ -335,12 +335,11 @@ impl Watch {
         steps: &mut u64,
     ) -> bool {
         let packet_holds = |test| moment.packet.is_some_and(|packet| headers::holds(test, packet));
-        let is_happened = |event: &Box<str>| self.events.contains(event);
         let own = rule.lists.iter().zip(0..).filter(|(_, bit)| asked.lists & 1 << bit != 0);
         let mut of_headers = own.map(|(list, _)| (list, database.views.sticky(list.view)));
         asked.tests.iter().all(packet_holds)
             && asked.stream_sizes.iter().all(|size| headers::size_holds(*size, moment.flow))
-            && (asked.events.is_empty() || asked.events.iter().any(is_happened))
+            && (asked.events.is_empty() || asked.events.iter().any(|event| self.events.contains(event)))
             && of_headers.all(|(list, sticky)| {
                 let bytes = moment.packet.and_then(|packet| headers::header(sticky, packet));
                 sticky == Sticky::Payload
