@@ -2,7 +2,7 @@
 
 use crate::memory::{Memory, Name};
 use crate::ruleset::spoken::{STATES, VERSIONS, state_bit, version_bit};
-use lockgate_model::{Buffer, Direction};
+use lockgate_model::{Buffer, BufferSet, Direction};
 
 /// The bits that some rule asks of (`ssl_version`, `ssl_state`).
 #[derive(Debug, Default)]
@@ -20,6 +20,13 @@ impl Hellos {
             versions: versions.filter_map(|(version, bit)| Some((version, number(&bit)?))).collect(),
             states: states.filter_map(|(direction, bit)| Some((direction, number(&bit)?))).collect(),
         }
+    }
+
+    /// The buffers that they are set by.
+    pub fn wants(&self) -> BufferSet {
+        let wants = BufferSet::EMPTY;
+        let wants = if self.versions.is_empty() { wants } else { wants.with(Buffer::TlsVersion) };
+        if self.states.is_empty() { wants } else { wants.with(Buffer::TlsRandom) }
     }
 
     /// A hello has said this of itself.

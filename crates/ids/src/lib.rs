@@ -13,6 +13,7 @@ mod hellos;
 mod http;
 mod mail;
 mod memory;
+mod packets;
 mod report;
 mod ruleset;
 mod scanner;
@@ -29,3 +30,5 @@ pub use watch::{Alert, FoundIn, Watch};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;

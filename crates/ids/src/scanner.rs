@@ -1,7 +1,7 @@
 //! Buffers → findings, for one transaction. Rule: what a proxy tells of an exchange is made into sticky buffers here, each once.
 
 use crate::candidates::{Asking, Candidates, Told};
-use crate::database::Database;
+use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
 use crate::filled;
 use crate::flow::{Facts, locked};
@@ -138,12 +138,8 @@ impl Transmission {
         let Self { database, facts, memory, direction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, memory };
         for Told { rule, view, offset } in candidates.conclude(asking) {
-            let rule = &database.rules[rule as usize];
-            let class = if rule.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
-            let (place, name) = (Arc::clone(&rule.place), Arc::clone(&rule.message));
-            let signature = Some(Arc::clone(&rule.signature));
-            sink.hit(Hit { class, rule: place, name, part, buffer, offset, signature });
+            sink.hit(database.rules[rule as usize].hit(part, buffer, offset));
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
@@ -175,6 +171,15 @@ impl Transmission {
             }
         }
         self.tell(part, Buffer::FileData, sink);
+    }
+}
+
+impl Compiled {
+    /// What is told of the rule.
+    pub fn hit(&self, part: PartId, buffer: Buffer, offset: Option<u64>) -> Hit {
+        let class = if self.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
+        let (rule, name) = (Arc::clone(&self.place), Arc::clone(&self.message));
+        Hit { class, rule, name, part, buffer, offset, signature: Some(Arc::clone(&self.signature)) }
     }
 }
 

@@ -306,7 +306,7 @@ fn what_is_not_loaded_is_said() {
         alert http any any -> any any (http.uri; content:\"b\"; sid:4;)\n";
     sources.add("dir/some.rules", rules.as_bytes());
     let (database, report) = sources.compile(Arc::new(|| 0));
-    assert_eq!((database.rules(), report.both, report.wire, report.rules_failed()), (1, 1, 1, 3));
+    assert_eq!((database.rules(), report.both, report.wire, report.rules_failed()), (2, 1, 1, 3));
     let failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
     assert_eq!(failures[0], "dir/some.rules:1:44: lua: programs in rules are not run");
     assert!(failures[1].starts_with("dir/some.rules:5: another rule has the number 1:4"));
