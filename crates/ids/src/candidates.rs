@@ -77,7 +77,8 @@ impl Candidates {
                     Answer::Spent => self.is_spent = true,
                 }
             }
-            if held.count_ones() as usize == compiled.lists.len() {
+            let wanted = compiled.content_lists();
+            if *held & wanted == wanted {
                 self.ready.push(Told { rule: *rule, view, offset });
             }
         }
@@ -142,6 +143,10 @@ impl Candidates {
         }
         self.open.remove(&ready.rule);
         self.told.push(ready.rule);
+        if compiled.asked.is_some() {
+            // The packet that brought this has the last word.
+            return memory.wait_for_packet(ready);
+        }
         compiled.change(&mut memory);
         drop(memory);
         if self.is_passed || compiled.is_silent {

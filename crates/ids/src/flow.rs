@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::database::{Compiled, CompiledInteger, CompiledValue, is_way};
 use crate::memory::Memory;
 use crate::ruleset::bits::{BitAction, FlowState as State};
-use crate::ruleset::header::{Protocol, Way};
+use crate::ruleset::header::{Header, Protocol, Way};
 use crate::scanner::Transmission;
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Direction, Flow, FlowState, Scanner, Transaction};
@@ -55,6 +55,18 @@ impl Facts {
     }
 
     fn is_spoken(&self, rule: &Compiled) -> bool {
+        // A file by itself came by no protocol: whatever could have brought it.
+        self.protocol == model::Protocol::File
+            || self.is_application(rule) && rule.flow.state != Some(State::NotEstablished)
+    }
+
+    /// Whether a rule is about what one side of it sends to the other.
+    pub fn is_way_of(&self, rule: &Compiled, direction: Direction) -> bool {
+        is_way(rule.flow.direction, direction) && self.is_between(rule, direction)
+    }
+
+    /// Whether a rule is about what is spoken.
+    pub fn is_application(&self, rule: &Compiled) -> bool {
         let own = match self.protocol {
             model::Protocol::Http => Protocol::Http,
             model::Protocol::Smtp => Protocol::Smtp,
@@ -63,15 +75,13 @@ impl Facts {
             model::Protocol::Ftp => Protocol::Ftp,
             model::Protocol::FtpData => Protocol::FtpData,
             model::Protocol::Tls => Protocol::Tls,
-            model::Protocol::Unknown => {
-                return !rule.header.protocol.is_application() && rule.application.is_none();
+            model::Protocol::Unknown | model::Protocol::File => {
+                return !rule.header.protocol.is_application() && rule.application.is_none_or(|(_, is)| !is);
             }
-            // A file by itself came by no protocol: whatever could have brought it.
-            model::Protocol::File => return true,
         };
         let application = rule.application.is_none_or(|(protocol, is)| (protocol == own) == is);
         let is_own = !rule.header.protocol.is_application() || rule.header.protocol == own;
-        is_own && application && rule.flow.state != Some(State::NotEstablished)
+        is_own && application
     }
 
     fn is_between(&self, rule: &Compiled, direction: Direction) -> bool {
@@ -80,7 +90,22 @@ impl Facts {
         }
         let (client, server) = (Some(self.client), self.server);
         let (from, to) = if direction == Direction::ToServer { (client, server) } else { (server, client) };
-        let header = &rule.header;
+        rule.header.is_between(from, to)
+    }
+
+    /// Who sends to whom; what is not known counts as the client.
+    pub fn pair(&self, direction: Direction) -> Pair {
+        let (client, server) = (self.client.ip(), self.server.unwrap_or(self.client).ip());
+        let (source, destination) =
+            if direction == Direction::ToServer { (client, server) } else { (server, client) };
+        Pair { source, destination, flow: self.id }
+    }
+}
+
+impl Header {
+    /// Whether a rule is about what one sends to the other; who is not known is who it is about.
+    pub fn is_between(&self, from: Option<SocketAddr>, to: Option<SocketAddr>) -> bool {
+        let header = self;
         let fits = |from: Option<SocketAddr>, to: Option<SocketAddr>| {
             let is_source = |from: SocketAddr| {
                 header.source.contains(from.ip()) && header.source_ports.contains(from.port())
@@ -91,14 +116,6 @@ impl Facts {
             from.is_none_or(is_source) && to.is_none_or(is_destination)
         };
         fits(from, to) || (header.way == Way::Both && fits(to, from))
-    }
-
-    /// Who sends to whom; what is not known counts as the client.
-    pub fn pair(&self, direction: Direction) -> Pair {
-        let (client, server) = (self.client.ip(), self.server.unwrap_or(self.client).ip());
-        let (source, destination) =
-            if direction == Direction::ToServer { (client, server) } else { (server, client) };
-        Pair { source, destination, flow: self.id }
     }
 }
 

@@ -6,9 +6,14 @@ mod classes;
 mod compiler;
 mod database;
 mod evaluate;
+mod filled;
 mod flow;
+mod ftp;
+mod hellos;
 mod http;
+mod mail;
 mod memory;
+mod packets;
 mod report;
 mod ruleset;
 mod scanner;
@@ -25,3 +30,5 @@ pub use watch::{Alert, FoundIn, Watch};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;
