@@ -5,8 +5,10 @@ mod candidates;
 mod classes;
 mod compiler;
 mod database;
+mod decision;
 mod evaluate;
 mod flow;
+mod hosts;
 mod http;
 mod memory;
 mod packets;
@@ -16,6 +18,7 @@ mod scanner;
 mod search;
 mod stream;
 mod thresholds;
+mod tuning;
 mod views;
 mod watch;
 
