@@ -4,6 +4,8 @@ use crate::classes::Classes;
 use crate::database::{
     Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
+use crate::filled;
+use crate::hellos::Hellos;
 use crate::memory::Name;
 use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
@@ -219,7 +221,17 @@ fn buffer_of(sticky: Sticky) -> Option<Buffer> {
         | S::HttpAcceptEncoding
         | S::HttpAcceptLanguage
         | S::HttpReferer => Buffer::HttpHeader,
-        _ => return None,
+        S::EmailFrom
+        | S::EmailTo
+        | S::EmailCc
+        | S::EmailSubject
+        | S::EmailDate
+        | S::EmailMessageId
+        | S::EmailMailer
+        | S::EmailReceived => Buffer::MailHeader,
+        S::FtpBounce => Buffer::FtpCommandData,
+        // What a protocol fills by itself has the same name there.
+        sticky => return filled::whole(sticky),
     })
 }
 
@@ -392,17 +404,18 @@ impl Compiler {
     fn finish(self, clock: Clock) -> Database {
         let all = (0..self.views.len() as u16).map(ViewId);
         let buffers = all.filter_map(|view| buffer_of(self.views.sticky(view)));
-        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| match buffer {
-            Buffer::FileData => set.with(buffer),
-            _ => set.and(OF_EXCHANGES),
+        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
+            if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
+        let hellos = Hellos::new(|bit| self.names.get(bit).copied());
         Database {
             rules: self.rules,
             views: self.views,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
             groups: self.groups.finish(),
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
-            wants,
+            wants: wants.and(hellos.wants()),
+            hellos,
             thresholds: Default::default(),
             hosts: Default::default(),
             clock,

@@ -3,8 +3,11 @@
 use crate::candidates::{Asking, Candidates, Told};
 use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
-use crate::flow::Facts;
+use crate::filled;
+use crate::flow::{Facts, locked};
+use crate::ftp;
 use crate::http;
+use crate::mail;
 use crate::memory::Memory;
 use crate::ruleset::sticky::Sticky;
 use crate::search::Patterns;
@@ -19,6 +22,10 @@ use std::sync::{Arc, Mutex};
 const HEAD_BYTES_MAX: usize = 128 << 10;
 /// How many parts of a transaction are looked at at a time.
 const STREAMS_MAX: usize = 64;
+/// Of how many mails within each other the headers are looked at at a time.
+const MAILS_MAX: usize = 8;
+/// What the random bytes of a hello begin with, in the days when that was the time (RFC 5246 section 7.4.1.2).
+const TIME_BYTES: usize = 4;
 
 /// One transaction.
 pub(crate) struct Transmission {
@@ -29,6 +36,12 @@ pub(crate) struct Transmission {
     candidates: Candidates,
     line: Vec<u8>,
     header: Vec<u8>,
+    /// A buffer that is filled by itself, until it ends.
+    whole: Vec<u8>,
+    /// The verb of the last command of FTP.
+    verb: Vec<u8>,
+    /// The headers of mails that are open.
+    mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
 }
 
@@ -47,6 +60,9 @@ impl Transmission {
             candidates: Candidates::default(),
             line: Vec::new(),
             header: Vec::new(),
+            whole: Vec::new(),
+            verb: Vec::new(),
+            mails: Vec::new(),
             streams: Vec::new(),
         }
     }
@@ -81,6 +97,42 @@ impl Transmission {
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
+    }
+
+    /// What a protocol has said of itself is there, whole.
+    fn fill_whole(&mut self, buffer: Buffer, sticky: Sticky) {
+        let bytes = std::mem::take(&mut self.whole);
+        self.database.hellos.remember(buffer, &bytes, self.direction, &mut locked(&self.memory));
+        self.fill(sticky, &bytes);
+        match buffer {
+            Buffer::TlsRandom => {
+                if let Some((time, random)) = bytes.split_at_checked(TIME_BYTES) {
+                    self.fill(Sticky::TlsRandomTime, time);
+                    self.fill(Sticky::TlsRandomBytes, random);
+                }
+            }
+            Buffer::FtpCommand => self.verb = bytes,
+            Buffer::FtpCommandData => {
+                let own = self.facts.client.ip();
+                if ftp::elsewhere(&self.verb, &bytes, own) {
+                    self.fill(Sticky::FtpBounce, &bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn gather_mail(&mut self, part: PartId, chunk: &[u8]) -> Want {
+        let known = self.mails.iter().position(|(of, _)| *of == part);
+        let at = known.unwrap_or(self.mails.len());
+        if at >= MAILS_MAX {
+            self.candidates.is_spent = true;
+            return Want::Done;
+        }
+        if known.is_none() {
+            self.mails.push((part, Vec::new()));
+        }
+        gather(&mut self.mails[at].1, chunk)
     }
 
     /// What holds by now is told.
@@ -177,6 +229,8 @@ impl Scanner for Transmission {
             (Buffer::HttpHeader, Direction::ToServer) | (Buffer::HttpResponseHeader, Direction::ToClient) => {
                 gather(&mut self.header, chunk)
             }
+            (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
+            _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
             _ => Want::Done,
         }
     }
@@ -191,7 +245,19 @@ impl Scanner for Transmission {
                 self.fill_head();
                 self.tell(part, buffer, sink);
             }
-            _ => {}
+            (Buffer::MailHeader, _) => {
+                if let Some(at) = self.mails.iter().position(|(of, _)| *of == part) {
+                    let (_, lines) = self.mails.swap_remove(at);
+                    mail::header(&lines, &mut |sticky, bytes| self.fill(sticky, bytes));
+                    self.tell(part, buffer, sink);
+                }
+            }
+            _ => {
+                if let Some(sticky) = filled::sticky(buffer) {
+                    self.fill_whole(buffer, sticky);
+                    self.tell(part, buffer, sink);
+                }
+            }
         }
     }
 
