@@ -7,7 +7,7 @@ use crate::database::{
 use crate::filled;
 use crate::hellos::Hellos;
 use crate::memory::Name;
-use crate::packets::asked::{Asked, event_of, is_of_packets};
+use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
@@ -19,6 +19,7 @@ use crate::ruleset::parse;
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
 use crate::search::{SearchBuilder, fast_pattern};
+use crate::tuning::{Line, Tuning};
 use crate::views::{ViewId, Views};
 use lockgate_model::{Buffer, BufferSet, Signature, Wish};
 use std::borrow::Cow;
@@ -42,7 +43,7 @@ impl Sources {
         Self::default()
     }
 
-    /// Adds a file: `classification.config` by its name, else rules.
+    /// Adds a file: `classification.config` and `threshold.config` by their names, else rules.
     pub fn add<'b>(&mut self, file_name: &str, bytes: impl Into<Cow<'b, [u8]>>) {
         if file_name.rsplit('/').next() == Some("classification.config") {
             return self.classes.read(&bytes.into());
@@ -68,11 +69,29 @@ impl Sources {
         self.variables.set_ports(name, list)
     }
 
+    /// What is changed of rules, in the order of the lines.
+    fn tuning(&self, report: &mut Report) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (file, bytes) in self.files.iter().filter(|(file, _)| is_tuning(file)) {
+            for (line, number) in String::from_utf8_lossy(bytes).lines().zip(1..) {
+                let line = line.trim();
+                if line.is_empty() || line.starts_with('#') {
+                    continue;
+                }
+                match Line::parse(line, &self.variables) {
+                    Ok(line) => lines.push(line),
+                    Err(reason) => report.fail(file, number, None, reason),
+                }
+            }
+        }
+        lines
+    }
+
     /// Makes a database of all that can be read, and a report of all that cannot.
     pub fn compile(self, clock: Clock) -> (Database, Report) {
         let mut report = Report::default();
         let mut loaded = Vec::new();
-        for (file, bytes) in &self.files {
+        for (file, bytes) in self.files.iter().filter(|(file, _)| !is_tuning(file)) {
             let short: Arc<str> = file.rsplit('/').next().unwrap_or_default().into();
             let before = (loaded.len(), report.failures.len());
             for text in rules(bytes) {
@@ -93,7 +112,8 @@ impl Sources {
             report.useless.extend(first);
         }
         loaded.sort_by_key(|(rule, ..)| rank(rule));
-        let mut compiler = Compiler { classes: self.classes, ..Compiler::default() };
+        let lines = self.tuning(&mut report);
+        let mut compiler = Compiler { classes: self.classes, lines, ..Compiler::default() };
         for (rule, place, (file, line)) in loaded {
             match scope_of(&rule) {
                 Scope::Nowhere => {
@@ -109,6 +129,11 @@ impl Sources {
         }
         (compiler.finish(clock), report)
     }
+}
+
+/// Whether a file is `threshold.config`.
+fn is_tuning(file: &str) -> bool {
+    file.rsplit('/').next() == Some("threshold.config")
 }
 
 /// Of rules that match at one moment: those that let pass go first, then those that set bits which others ask for.
@@ -219,6 +244,7 @@ struct Compiler {
     groups: GroupsBuilder,
     names: HashMap<Box<str>, Name>,
     classes: Classes,
+    lines: Vec<Line>,
     known_signatures: HashSet<(u32, u32)>,
 }
 
@@ -232,7 +258,7 @@ impl Compiler {
         }
         let signature = Arc::new(self.signature(&rule));
         let asked = Asked::of(&rule);
-        let has_content = rule.lists.iter().any(|list| !is_of_packets(list.sticky));
+        let has_content = rule.lists.iter().any(|list| is_of_content(list.sticky));
         let mut views = Vec::with_capacity(rule.lists.len());
         for list in &rule.lists {
             views.push(self.view(list.sticky, &list.transforms).ok_or("too many kinds of buffers")?);
@@ -257,7 +283,7 @@ impl Compiler {
     /// What a protocol makes of a stream is looked at for the rule.
     fn add_to_searches(&mut self, rule: &Rule, views: &[ViewId]) -> Result<(), String> {
         let number = self.rules.len() as u32;
-        let fast = fast_pattern(rule, |sticky| !is_of_packets(sticky));
+        let fast = fast_pattern(rule, is_of_content);
         let is_found = fast.is_some_and(|(list, bytes, any_case)| {
             let list = &rule.lists[list];
             // What the buffer is made into is not searched where it is the rule's own: the pattern stands in that.
@@ -266,10 +292,7 @@ impl Compiler {
                 .is_some_and(|view| self.searches[usize::from(view.0)].add(bytes, any_case, number))
         });
         if !is_found {
-            let is_content = |view: &ViewId| {
-                let sticky = self.views.sticky(*view);
-                sticky != Sticky::Base64Data && !is_of_packets(sticky)
-            };
+            let is_content = |view: &ViewId| is_of_content(self.views.sticky(*view));
             let first = views.iter().copied().find(is_content);
             let first = first.ok_or("it looks at nothing")?;
             self.unsearched[usize::from(first.0)].push(number);
@@ -297,8 +320,16 @@ impl Compiler {
         let bits = rule.bits.iter().map(|bit| CompiledBit {
             action: bit.action,
             names: bit.names.iter().map(|name| self.name(name)).collect(),
+            track: bit.track,
+            expire: bit.expire,
         });
-        let bits = bits.collect();
+        let bits: Box<[CompiledBit]> = bits.collect();
+        let is_of_hosts = |bit: &CompiledBit| !matches!(bit.track, Track::Flow | Track::Transaction);
+        let notes_hosts = bits.iter().any(is_of_hosts);
+        let (mut threshold, mut tuning) = (rule.threshold, Tuning::default());
+        for line in &self.lines {
+            line.apply((rule.generator, rule.id), &mut threshold, &mut tuning);
+        }
         let integers = rule.integers.iter().map(|integer| self.integer(integer)).collect();
         Compiled {
             header: rule.header,
@@ -308,7 +339,9 @@ impl Compiler {
             asked,
             bits,
             integers,
-            threshold: rule.threshold,
+            notes_hosts,
+            threshold,
+            tuning,
             is_silent: rule.is_silent,
             signature,
             message: (*rule.message).into(),
@@ -384,6 +417,7 @@ impl Compiler {
             wants: wants.and(hellos.wants()),
             hellos,
             thresholds: Default::default(),
+            hosts: Default::default(),
             clock,
         }
     }

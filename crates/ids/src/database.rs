@@ -2,15 +2,17 @@
 
 use crate::flow::Connection;
 use crate::hellos::Hellos;
+use crate::hosts::Hosts;
 use crate::memory::Name;
 use crate::packets::asked::Asked;
 use crate::packets::groups::Groups;
-use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare};
+use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
 use crate::ruleset::header::{Header, Protocol};
 use crate::ruleset::rule::Test;
 use crate::ruleset::threshold::Threshold;
 use crate::search::Search;
 use crate::thresholds::Thresholds;
+use crate::tuning::Tuning;
 use crate::views::{ViewId, Views};
 use lockgate_model::{self as model, Buffer, BufferSet, Direction, Engine, Flow, FlowState, Signature};
 use std::sync::{Arc, Mutex};
@@ -32,6 +34,7 @@ pub struct Database {
     pub(crate) wants: BufferSet,
     pub(crate) hellos: Hellos,
     pub(crate) thresholds: Mutex<Thresholds>,
+    pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,
 }
 
@@ -46,7 +49,10 @@ pub(crate) struct Compiled {
     pub asked: Option<Asked>,
     pub bits: Box<[CompiledBit]>,
     pub integers: Box<[(Name, CompiledInteger)]>,
+    /// Whether some of its bits are of hosts.
+    pub notes_hosts: bool,
     pub threshold: Option<Threshold>,
+    pub tuning: Tuning,
     pub is_silent: bool,
     pub signature: Arc<Signature>,
     /// What it is called.
@@ -69,6 +75,9 @@ pub(crate) struct CompiledList {
 pub(crate) struct CompiledBit {
     pub action: BitAction,
     pub names: Box<[Name]>,
+    pub track: Track,
+    /// Of a bit of hosts: after so many seconds it is set no more.
+    pub expire: u32,
 }
 
 /// What is asked of a flow's number, or done with it.

@@ -1,9 +1,8 @@
 //! One connection: who is on either side, and what rules have noted of it. Rule: transactions share it, a moment at a time.
 
-use crate::database::Database;
-use crate::database::{Compiled, CompiledInteger, CompiledValue, is_way};
+use crate::database::{Compiled, Database, is_way};
 use crate::memory::Memory;
-use crate::ruleset::bits::{BitAction, FlowState as State};
+use crate::ruleset::bits::FlowState as State;
 use crate::ruleset::header::{Header, Protocol, Way};
 use crate::scanner::Transmission;
 use crate::thresholds::Pair;
@@ -122,61 +121,4 @@ impl Header {
 /// The memory, whoever held it last.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Compiled {
-    /// Whether what the rule asks of the flow's memory holds.
-    pub fn agrees(&self, memory: &Memory) -> bool {
-        let bits = self.bits.iter().all(|bit| match bit.action {
-            BitAction::IsSet => bit.names.iter().any(|name| memory.is_set(*name)),
-            BitAction::IsNotSet => !bit.names.iter().any(|name| memory.is_set(*name)),
-            _ => true,
-        });
-        bits && self.integers.iter().all(|(name, integer)| match integer {
-            CompiledInteger::IsSet => memory.integer(*name).is_some(),
-            CompiledInteger::IsNotSet => memory.integer(*name).is_none(),
-            CompiledInteger::Compare(how, with) => {
-                let with = value(*with, memory);
-                memory.integer(*name).zip(with).is_some_and(|(own, with)| how.holds(own, with))
-            }
-            _ => true,
-        })
-    }
-
-    /// What the rule does to the flow's memory when it matches.
-    pub fn change(&self, memory: &mut Memory) {
-        for bit in &self.bits {
-            for name in &bit.names {
-                match bit.action {
-                    BitAction::Set => memory.set(*name),
-                    BitAction::Unset => memory.unset(*name),
-                    BitAction::Toggle => memory.toggle(*name),
-                    BitAction::IsSet | BitAction::IsNotSet => {}
-                }
-            }
-        }
-        for (name, integer) in &self.integers {
-            let own = memory.integer(*name);
-            let new = match integer {
-                CompiledInteger::Set(to) => value(*to, memory),
-                CompiledInteger::Add(more) => {
-                    value(*more, memory).map(|more| own.unwrap_or(0).saturating_add(more))
-                }
-                CompiledInteger::Subtract(less) => {
-                    value(*less, memory).map(|less| own.unwrap_or(0).saturating_sub(less))
-                }
-                _ => None,
-            };
-            if let Some(new) = new {
-                memory.set_integer(*name, new);
-            }
-        }
-    }
-}
-
-fn value(value: CompiledValue, memory: &Memory) -> Option<u32> {
-    match value {
-        CompiledValue::Number(number) => Some(number),
-        CompiledValue::Named(name) => memory.integer(name),
-    }
 }

@@ -36,12 +36,6 @@ impl Memory {
         self.bits.remove(&bit);
     }
 
-    pub fn toggle(&mut self, bit: Name) {
-        if !self.bits.remove(&bit) {
-            self.set(bit);
-        }
-    }
-
     pub fn wait_for_packet(&mut self, told: Told) {
         if self.waiting.len() < WAITING_MAX {
             self.waiting.push(told);

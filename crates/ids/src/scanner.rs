@@ -13,7 +13,9 @@ use crate::ruleset::sticky::Sticky;
 use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
-use lockgate_model::{Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Sink, Want, Wish};
+use lockgate_model::{
+    Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Signature, Sink, Want, Wish,
+};
 use std::sync::{Arc, Mutex};
 
 /// How much of a head is looked at.
@@ -137,9 +139,9 @@ impl Transmission {
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         let Self { database, facts, memory, direction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, memory };
-        for Told { rule, view, offset } in candidates.conclude(asking) {
+        for Told { rule, view, offset, wish } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
-            sink.hit(database.rules[rule as usize].hit(part, buffer, offset));
+            sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
@@ -176,10 +178,14 @@ impl Transmission {
 
 impl Compiled {
     /// What is told of the rule.
-    pub fn hit(&self, part: PartId, buffer: Buffer, offset: Option<u64>) -> Hit {
-        let class = if self.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
+    pub fn hit(&self, part: PartId, buffer: Buffer, offset: Option<u64>, wish: Wish) -> Hit {
+        let class = if wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
         let (rule, name) = (Arc::clone(&self.place), Arc::clone(&self.message));
-        Hit { class, rule, name, part, buffer, offset, signature: Some(Arc::clone(&self.signature)) }
+        let signature = match wish == self.signature.wish {
+            true => Arc::clone(&self.signature),
+            false => Arc::new(Signature { wish, ..(*self.signature).clone() }),
+        };
+        Hit { class, rule, name, part, buffer, offset, signature: Some(signature) }
     }
 }
 

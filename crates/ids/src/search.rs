@@ -108,7 +108,7 @@ pub(crate) fn fast_pattern(rule: &Rule, may: impl Fn(Sticky) -> bool) -> Option<
         });
         of_list.map(move |content| (at, list.sticky, content))
     });
-    let contents = contents.filter(|(_, sticky, _)| *sticky != Sticky::Base64Data && may(*sticky));
+    let contents = contents.filter(|(_, sticky, _)| may(*sticky));
     let (at, _, content) = contents.max_by_key(|(_, sticky, content)| worth(*sticky, content))?;
     let bytes = match content.fast {
         Fast::Chop { offset, length } => {

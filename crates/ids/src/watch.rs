@@ -1,6 +1,7 @@
 //! A connection on the wire: [`Watch`]. Rule: packets and streams are asked here; what protocols make of them, by transactions.
 
 use crate::database::{Compiled, Database};
+use crate::decision::Decision;
 use crate::evaluate::{Answer, Piece, holds};
 use crate::flow::{Connection, Facts, locked};
 use crate::memory::Memory;
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex};
 
 /// What all rules together may cost for one packet, in steps: some two milliseconds.
 const STEPS_OF_PACKET_MAX: u64 = 100_000;
+/// IANA, "Protocol Numbers".
+const IGMP: u8 = 2;
 /// How many events of protocols may wait for their packet.
 const EVENTS_MAX: usize = 64;
 
@@ -208,8 +211,8 @@ impl Watch {
             };
             let Some(candidate) = candidate else { break };
             let Some(alert) = self.judge(&database, moment, candidate, &mut steps) else { continue };
-            match database.rules[candidate.rule as usize].signature.wish {
-                Wish::Pass => {
+            match alert.hit.signature.as_ref().map(|its| its.wish) {
+                Some(Wish::Pass) => {
                     is_passed = true;
                     self.is_passed |= alert.found_in == FoundIn::Stream;
                     break;
@@ -280,22 +283,9 @@ impl Watch {
             destination: moment.destination.map_or(self.facts.client.ip(), |its| its.ip()),
             flow: self.facts.id,
         };
-        let mut memory = locked(&self.memory);
-        if !rule.agrees(&memory) {
-            return None;
-        }
-        rule.change(&mut memory);
-        drop(memory);
-        if rule.is_silent {
-            return None;
-        }
-        if let Some(threshold) = &rule.threshold {
-            let now = (database.clock)();
-            if !locked(&database.thresholds).admits(candidate.rule, threshold, pair, now) {
-                return None;
-            }
-        }
-        Some(Alert { hit: rule.hit(PartId::ROOT, Buffer::Payload, offset), found_in })
+        let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
+        let Decision::Told(wish) = decision else { return None };
+        Some(Alert { hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
     }
 
     /// Whether a rule is about packets between these, of such a flow.
@@ -431,6 +421,9 @@ impl Moment<'_, '_> {
             Protocol::Tcp | Protocol::TcpPacket | Protocol::TcpStream => self.carrier == Carrier::Tcp,
             Protocol::Udp => self.carrier == Carrier::Udp,
             Protocol::Icmp => self.carrier == Carrier::Icmp,
+            Protocol::Icmpv4 => matches!(packet.transport, Transport::Icmp4(_)),
+            Protocol::Icmpv6 => matches!(packet.transport, Transport::Icmp6(_)),
+            Protocol::Igmp => packet.ip.as_ref().is_some_and(|ip| ip.protocol() == IGMP),
             _ => true,
         }
     }

@@ -60,13 +60,18 @@ pub(crate) fn is_of_packets(sticky: Sticky) -> bool {
     )
 }
 
+/// Whether a list is about what a protocol makes of a stream.
+pub(crate) fn is_of_content(sticky: Sticky) -> bool {
+    sticky != Sticky::Base64Data && !is_of_packets(sticky)
+}
+
 impl Asked {
     /// Of a rule; `None` where it asks nothing of packets.
     pub fn of(rule: &Rule) -> Option<Self> {
         let own = rule.lists.iter().filter(|list| list.sticky != Sticky::Base64Data);
         let bits = own.zip(0..).filter(|(list, _)| is_of_packets(list.sticky)).map(|(_, bit)| 1_u64 << bit);
         let lists = bits.fold(0, |all, bit| all | bit);
-        let has_content = rule.lists.iter().any(|list| !is_of_packets(list.sticky));
+        let has_content = rule.lists.iter().any(|list| is_of_content(list.sticky));
         let asks = !rule.packet.is_empty()
             || !rule.stream_sizes.is_empty()
             || !rule.events.is_empty()

@@ -38,8 +38,8 @@ impl Carrier {
             P::Ip | P::Ipv4 | P::Ipv6 | P::PacketHeader => true,
             P::Tcp | P::TcpPacket | P::TcpStream => self == Self::Tcp,
             P::Udp => self == Self::Udp,
-            P::Icmp => self == Self::Icmp,
-            P::Sctp => self == Self::Other,
+            P::Icmp | P::Icmpv4 | P::Icmpv6 => self == Self::Icmp,
+            P::Sctp | P::Igmp => self == Self::Other,
             P::Dns => matches!(self, Self::Tcp | Self::Udp),
             P::Http | P::Smtp | P::Pop3 | P::Ftp | P::FtpData | P::Tls | P::Unread(_) => self == Self::Tcp,
         }
