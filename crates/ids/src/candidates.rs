@@ -1,6 +1,7 @@
 //! The rules that one transaction may be about: [`Candidates`]. Rule: a rule is told once, when the last of what it asks holds.
 
 use crate::database::{Compiled, Database};
+use crate::decision::Decision;
 use crate::evaluate::{Answer, Piece, holds};
 use crate::flow::{Facts, locked};
 use crate::memory::Memory;
@@ -24,6 +25,8 @@ pub(crate) struct Told {
     pub view: ViewId,
     /// Where the first content was found in it.
     pub offset: Option<u64>,
+    /// What it wants.
+    pub wish: Wish,
 }
 
 /// The rules that one transaction may be about.
@@ -77,8 +80,9 @@ impl Candidates {
                     Answer::Spent => self.is_spent = true,
                 }
             }
-            if held.count_ones() as usize == compiled.lists.len() {
-                self.ready.push(Told { rule: *rule, view, offset });
+            let wanted = compiled.content_lists();
+            if *held & wanted == wanted {
+                self.ready.push(Told { rule: *rule, view, offset, wish: compiled.signature.wish });
             }
         }
     }
@@ -134,29 +138,28 @@ impl Candidates {
 
     /// All that a rule asks of buffers holds: what it asks of the flow, and how often it is to be told.
     fn decide(&mut self, asking: Asking<'_>, ready: Told, told: &mut Vec<Told>) {
+        if self.is_passed {
+            return;
+        }
         let Asking { database, facts, direction, memory } = asking;
         let compiled: &Compiled = &database.rules[ready.rule as usize];
         let mut memory = locked(memory);
-        if !compiled.agrees(&memory) {
+        if compiled.asked.is_some() {
+            // The packet that brought this has the last word.
+            self.open.remove(&ready.rule);
+            self.told.push(ready.rule);
+            return memory.wait_for_packet(ready);
+        }
+        let decision = database.decide(ready.rule, &mut memory, facts.pair(direction));
+        if decision == Decision::NotNow {
             return;
         }
         self.open.remove(&ready.rule);
         self.told.push(ready.rule);
-        compiled.change(&mut memory);
-        drop(memory);
-        if self.is_passed || compiled.is_silent {
-            return;
+        match decision {
+            Decision::Told(Wish::Pass) => self.is_passed = true,
+            Decision::Told(wish) => told.push(Told { wish, ..ready }),
+            Decision::NotNow | Decision::Silent => {}
         }
-        if let Some(threshold) = &compiled.threshold {
-            let now = (database.clock)();
-            if !locked(&database.thresholds).admits(ready.rule, threshold, facts.pair(direction), now) {
-                return;
-            }
-        }
-        if compiled.signature.wish == Wish::Pass {
-            self.is_passed = true;
-            return;
-        }
-        told.push(ready);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::config::{Config, Source};
 use crate::loading::files_below;
-use lockgate_ids::{Database, Report, Sources};
+use lockgate_ids::{Clock, Database, Report, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,8 +24,14 @@ pub struct Rules {
     pub errors: Vec<String>,
 }
 
-/// Loads every rule that the configuration names.
+/// Loads every rule that the configuration names, for a gateway: seconds are counted from now.
 pub fn load(config: &Config) -> Rules {
+    let begun = Instant::now();
+    load_by(config, Arc::new(move || begun.elapsed().as_secs()))
+}
+
+/// The same, where somebody else knows the time.
+pub fn load_by(config: &Config, clock: Clock) -> Rules {
     let (mut sources, mut errors) = (Sources::new(), Vec::new());
     for (name, list) in &config.rule_variables {
         errors.extend(
@@ -41,8 +47,7 @@ pub fn load(config: &Config) -> Rules {
             },
         }
     }
-    let begun = Instant::now();
-    let (database, report) = sources.compile(Arc::new(move || begun.elapsed().as_secs()));
+    let (database, report) = sources.compile(clock);
     errors.extend(
         report
             .useless

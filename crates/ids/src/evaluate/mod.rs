@@ -116,6 +116,10 @@ impl Evaluation<'_> {
                 Test::ByteMath(math) => self.math(math, at),
                 Test::IsDataAt(is) => self.is_data_at(is, at).then_some(at),
                 Test::Size(size) => (self.piece.is_last && size.holds(self.length())).then_some(at),
+                Test::Number(compare) => {
+                    let digits = std::str::from_utf8(self.bytes).ok().and_then(|digits| digits.parse().ok());
+                    digits.filter(|number| compare.holds(*number)).map(|_| at)
+                }
                 Test::Base64(base64) => self.base64(base64, at).then_some(at),
                 Test::Absent { or_else } => or_else.then_some(at),
             };

@@ -42,7 +42,11 @@ pub(crate) enum Protocol {
     /// The stream alone.
     TcpStream,
     Udp,
+    /// Of either version of IP.
     Icmp,
+    Icmpv4,
+    Icmpv6,
+    Igmp,
     Sctp,
     /// Packets as such: events of decoding.
     PacketHeader,
@@ -104,7 +108,10 @@ impl Protocol {
             "tcp-pkt" => Self::TcpPacket,
             "tcp-stream" => Self::TcpStream,
             "udp" => Self::Udp,
-            "icmp" | "icmpv4" | "icmpv6" => Self::Icmp,
+            "icmp" => Self::Icmp,
+            "icmpv4" => Self::Icmpv4,
+            "icmpv6" => Self::Icmpv6,
+            "igmp" => Self::Igmp,
             "sctp" => Self::Sctp,
             "pkthdr" | "ether" | "arp" => Self::PacketHeader,
             "http" | "http1" | "http2" => Self::Http,

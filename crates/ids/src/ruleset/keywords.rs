@@ -10,6 +10,7 @@ use super::integer::{self, Compare};
 use super::packet::{self, PacketTest};
 use super::pcre;
 use super::rule::Test;
+use super::spoken;
 use super::sticky::Sticky;
 use super::threshold::{Threshold, ThresholdKind};
 use super::transform::Transform;
@@ -185,6 +186,9 @@ pub(crate) fn apply(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     }
     if let Some((_, apply)) = KEYWORDS.iter().find(|(name, _)| *name == word.name) {
         return apply(draft, word);
+    }
+    if let Some(asked) = spoken::apply(draft, word) {
+        return asked;
     }
     if let Some(sticky) = Sticky::of(word.name) {
         draft.look_into(sticky);

@@ -60,6 +60,8 @@ pub(crate) enum Test {
     IsDataAt(IsDataAt),
     /// How long the buffer is.
     Size(Compare),
+    /// The buffer is a number in decimal digits.
+    Number(Compare),
     Base64(Base64),
     /// The buffer is not there, or (`or_else`) the tests behind it hold.
     Absent {
@@ -79,7 +81,7 @@ impl Test {
             Self::ByteMath(math) => math.field.is_relative,
             Self::IsDataAt(is) => is.is_relative,
             Self::Base64(base64) => base64.is_relative,
-            Self::Size(_) | Self::Absent { .. } => false,
+            Self::Size(_) | Self::Number(_) | Self::Absent { .. } => false,
         }
     }
 }

@@ -1,0 +1,213 @@
+//! One flow and all that is said on it: [`Conversation`]. Rule: rules see packets as they come, protocols what the streams bring.
+
+use crate::detect::{self, BEGINNING_BYTES_MAX, Detected};
+use crate::eve::{Alarm, Eve, Known, Scene};
+use crate::sniffer::Engines;
+use crate::speech::{Speech, Telling};
+use lockgate_ids::{Alert, FoundIn, Watch};
+use lockgate_inspect::Session;
+use lockgate_model::{self as model, Direction, Engine, Protocol, Security};
+use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// How many alarms of one flow may wait for the packet that they are told with.
+const WAITING_MAX: usize = 1024;
+
+/// One flow.
+pub struct Conversation {
+    watch: Option<Watch>,
+    said: Said,
+    spoken: Option<Protocol>,
+    /// What was found in one direction waits for a packet that goes there.
+    waiting: Vec<Alarm>,
+    is_alerted: bool,
+    /// Whether what comes goes no further.
+    is_blocked: bool,
+}
+
+/// What is known of what is said.
+enum Said {
+    /// Not yet what it is.
+    Beginning(Vec<(Direction, Vec<u8>)>),
+    /// In this protocol.
+    In(Speech),
+}
+
+impl Conversation {
+    /// A flow begins.
+    pub fn new(engines: &Engines, flow: &Flow) -> Self {
+        Self {
+            watch: engines.rules.as_ref().map(|rules| Watch::new(rules, flow)),
+            said: Said::Beginning(Vec::new()),
+            spoken: None,
+            waiting: Vec::new(),
+            is_alerted: false,
+            is_blocked: false,
+        }
+    }
+
+    /// Whether what comes goes no further.
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked
+    }
+
+    /// The next bytes of a side of its stream.
+    pub fn data<W: Write>(&mut self, engines: &Engines, flow: &Flow, chunk: Chunk<'_>, eve: &mut Eve<W>) {
+        if let Some(watch) = &mut self.watch {
+            watch.data(chunk);
+        }
+        match &mut self.said {
+            Said::In(_) => self.say(flow, eve, |speech, telling| speech.data(chunk, telling)),
+            Said::Beginning(begun) => {
+                begun.push((chunk.direction, chunk.bytes.to_vec()));
+                self.recognise(engines, flow, eve);
+            }
+        }
+    }
+
+    /// Bytes of a side of its stream were missed.
+    pub fn gap<W: Write>(&mut self, flow: &Flow, gap: Gap, eve: &mut Eve<W>) {
+        match &self.said {
+            Said::In(_) => {
+                self.say(flow, eve, |speech, telling| speech.gap(gap.direction, gap.bytes, telling));
+            }
+            // What comes behind it is no beginning.
+            Said::Beginning(_) => self.give_up(),
+        }
+    }
+
+    /// A side of its stream has ended.
+    pub fn side_ends<W: Write>(&mut self, flow: &Flow, direction: Direction, eve: &mut Eve<W>) {
+        self.say(flow, eve, |speech, telling| speech.end(direction, telling));
+    }
+
+    /// A packet, behind all that it has brought.
+    pub fn packet<W: Write>(
+        &mut self,
+        engines: &Engines,
+        packet: &Packet<'_>,
+        place: &Place<'_>,
+        alarms: &mut Vec<Alarm>,
+        eve: &mut Eve<W>,
+    ) {
+        let Some(flow) = place.flow else { return };
+        let direction = place.direction;
+        if let Some(watch) = &mut self.watch {
+            watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        alarms.extend(waiting.extract_if(.., |alarm| alarm.direction == direction));
+        self.waiting = waiting;
+        for alarm in alarms.drain(..) {
+            self.is_alerted = true;
+            self.is_blocked |= engines.stops(&alarm);
+            let is_blocked = engines.stops(&alarm);
+            let scene = Scene { flow: Some(flow), packet: Some(packet), spoken: self.spoken, is_blocked };
+            self.tell(&alarm, scene, eve);
+        }
+        if let Said::In(speech) = &mut self.said
+            && self.waiting.is_empty()
+        {
+            speech.forget();
+        }
+    }
+
+    /// The flow has ended.
+    pub fn ends<W: Write>(mut self, engines: &Engines, flow: &Flow, why: FlowEnd, eve: &mut Eve<W>) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.side_ends(flow, direction, eve);
+        }
+        for alarm in std::mem::take(&mut self.waiting) {
+            self.is_alerted = true;
+            let is_blocked = engines.stops(&alarm);
+            let scene = Scene { flow: Some(flow), packet: None, spoken: self.spoken, is_blocked };
+            self.tell(&alarm, scene, eve);
+        }
+        eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
+    }
+
+    fn tell<W: Write>(&self, alarm: &Alarm, scene: Scene<'_>, eve: &mut Eve<W>) {
+        eve.alert(alarm, scene, |event| {
+            if let (Said::In(speech), Some(transaction)) = (&self.said, alarm.transaction) {
+                speech.describe(transaction, event);
+            }
+        });
+    }
+
+    /// Lets the speech go on, and takes what it tells.
+    fn say<W: Write>(
+        &mut self,
+        flow: &Flow,
+        eve: &mut Eve<W>,
+        go_on: impl FnOnce(&mut Speech, &mut Telling<'_, W>),
+    ) {
+        let Said::In(speech) = &mut self.said else { return };
+        let mut odd = Vec::new();
+        go_on(speech, &mut Telling { flow, alarms: &mut self.waiting, odd: &mut odd, eve });
+        self.waiting.truncate(WAITING_MAX);
+        for (name, direction) in odd {
+            if let Some(watch) = &mut self.watch {
+                watch.event(name);
+            }
+            eve.anomaly(flow, direction, self.spoken, name);
+        }
+    }
+
+    /// Looks whether the beginning says what is spoken, and if so reads it.
+    fn recognise<W: Write>(&mut self, engines: &Engines, flow: &Flow, eve: &mut Eve<W>) {
+        let Said::Beginning(begun) = &self.said else { return };
+        let side = |direction| {
+            let pieces = begun.iter().filter(|(its, _)| *its == direction);
+            let bytes = pieces.flat_map(|(_, bytes)| bytes).take(BEGINNING_BYTES_MAX);
+            bytes.copied().collect::<Vec<u8>>()
+        };
+        let (client, server) = (side(Direction::ToServer), side(Direction::ToClient));
+        match detect::detect(&client, &server, flow.server.port) {
+            Detected::Unsure => {}
+            Detected::Nothing => self.give_up(),
+            Detected::Spoken(spoken) => {
+                let said = std::mem::replace(&mut self.said, Said::In(Speech::Other));
+                let speech = Speech::new(spoken, self.session(engines, flow, spoken));
+                self.spoken = Some(spoken);
+                self.said = Said::In(speech);
+                let Said::Beginning(begun) = said else { return };
+                for (direction, bytes) in begun {
+                    let chunk = Chunk { direction, offset: 0, bytes: &bytes };
+                    self.say(flow, eve, |speech, telling| speech.data(chunk, telling));
+                }
+            }
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.said = Said::In(Speech::Other);
+        self.spoken = Some(Protocol::Unknown);
+        if let Some(watch) = &mut self.watch {
+            let _ = watch.speaks(Protocol::Unknown);
+        }
+    }
+
+    fn session(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol) -> Session {
+        let mut known = self.watch.as_mut().map(|watch| watch.speaks(spoken));
+        let about = model::Flow {
+            id: flow.id,
+            protocol: spoken,
+            security: Security::Clear,
+            client: SocketAddr::new(flow.client.address, flow.client.port),
+            server: SocketAddr::new(flow.server.address, flow.server.port),
+            listener: String::new(),
+        };
+        Session::open_beside(Arc::clone(&engines.generation), &engines.pools, about, |database| {
+            if database.engine() == Engine::Ids { known.take() } else { None }
+        })
+    }
+}
+
+/// What a packet has matched.
+pub fn alarm_of(alert: Alert, direction: Direction) -> Alarm {
+    let mut alarm = Alarm::of_hit(alert.hit, None, direction);
+    alarm.is_of_stream = alert.found_in == FoundIn::Stream;
+    alarm
+}

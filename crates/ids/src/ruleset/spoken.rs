@@ -1,0 +1,143 @@
+//! Keywords about what DNS, FTP and TLS say that have a value of their own: one table. Rule: each becomes a question to a buffer, or
+//! to a bit of the flow that is set when a hello is seen.
+
+use super::Fault;
+use super::bits::{Bit, BitAction, Track};
+use super::content::{Amount, Content, Fast, Place};
+use super::draft::Draft;
+use super::integer::{Compare, number};
+use super::rule::Test;
+use super::sticky::Sticky;
+use super::words::{Word, unquoted};
+use lockgate_model::Direction;
+
+type Apply = fn(&mut Draft, &Word<'_>) -> Result<(), Fault>;
+
+const KEYWORDS: &[(&str, Apply)] = &[
+    ("dns.opcode", |draft, word| ask_number(draft, Sticky::DnsOpcode, word)),
+    ("dns.rcode", |draft, word| ask_number(draft, Sticky::DnsResponseCode, word)),
+    ("dns.rrtype", |draft, word| ask_number(draft, Sticky::DnsRecordType, word)),
+    // Any address that is not the client's own.
+    ("ftpbounce", |draft, word| draft.ask_in(Sticky::FtpBounce, Test::Size(Compare::Greater(0)), word)),
+    ("tls.version", tls_version),
+    ("ssl_version", ssl_version),
+    ("ssl_state", ssl_state),
+    ("tls.subject", |draft, word| ask_text(draft, Sticky::TlsSubject, Place::ANYWHERE, word)),
+    ("tls.issuerdn", |draft, word| ask_text(draft, Sticky::TlsIssuer, Place::ANYWHERE, word)),
+    ("tls.fingerprint", |draft, word| ask_text(draft, Sticky::TlsFingerprint, Place::ANYWHERE, word)),
+    // Certificates are not stored; the rule's alert has what they say.
+    ("tls.store", |_, _| Ok(())),
+    ("tls_store", |_, _| Ok(())),
+];
+
+/// The versions of SSL and TLS by the names that rules have for them, with their numbers.
+pub(crate) const VERSIONS: [(&str, u16); 6] = [
+    ("sslv2", 0x0002),
+    ("sslv3", 0x0300),
+    ("tls1.0", 0x0301),
+    ("tls1.1", 0x0302),
+    ("tls1.2", 0x0303),
+    ("tls1.3", 0x0304),
+];
+
+/// The states of a handshake that are told apart: its hellos, and whose they are.
+pub(crate) const STATES: [(&str, Direction); 2] =
+    [("client_hello", Direction::ToServer), ("server_hello", Direction::ToClient)];
+
+/// Does to the draft what the word says; `None` where it is none of these.
+pub(crate) fn apply(draft: &mut Draft, word: &Word<'_>) -> Option<Result<(), Fault>> {
+    KEYWORDS.iter().find(|(name, _)| *name == word.name).map(|(_, apply)| apply(draft, word))
+}
+
+/// The bit of a flow that is set when a hello of that version is seen.
+pub(crate) fn version_bit(version: u16) -> String {
+    format!("\0tls version {version:04x}")
+}
+
+/// The bit of a flow that is set when that step of a handshake is seen.
+pub(crate) fn state_bit(state: &str) -> String {
+    format!("\0tls state {state}")
+}
+
+fn ask_number(draft: &mut Draft, sticky: Sticky, word: &Word<'_>) -> Result<(), Fault> {
+    let compare = Compare::parse(word.unquoted()?).map_err(|reason| word.fault(reason))?;
+    draft.ask_in(sticky, Test::Number(compare), word)
+}
+
+/// `!"text"`, in the buffer.
+fn ask_text(draft: &mut Draft, sticky: Sticky, place: Place, word: &Word<'_>) -> Result<(), Fault> {
+    let value = word.needed()?;
+    let (value, is_negated) =
+        value.strip_prefix('!').map_or((value, false), |rest| (rest.trim_start(), true));
+    let bytes = unquoted(value).as_bytes().into();
+    draft.ask_in(sticky, exactly(bytes, is_negated, place), word)
+}
+
+fn exactly(bytes: Box<[u8]>, is_negated: bool, place: Place) -> Test {
+    Test::Content(Content {
+        bytes,
+        is_negated,
+        any_case: false,
+        place,
+        ends_buffer: false,
+        fast: Fast::Perhaps,
+    })
+}
+
+/// `1.2`, or its number.
+fn tls_version(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
+    let text = word.unquoted()?;
+    let (text, is_negated) = text.strip_prefix('!').map_or((text, false), |text| (text, true));
+    let named = VERSIONS.iter().find(|(name, _)| name.strip_prefix("tls") == Some(text.trim()));
+    let version = match named {
+        Some((_, version)) => *version,
+        None => number(text).ok().and_then(|number| u16::try_from(number).ok()).ok_or_else(|| {
+            word.fault(format!("{text:?} is no version: 1.0, 1.1, 1.2, 1.3 and 0x0303 are"))
+        })?,
+    };
+    let place = Place::Absolute { offset: Amount::Number(0), depth: Some(Amount::Number(2)) };
+    let test = exactly(version.to_be_bytes().into(), is_negated, place);
+    draft.ask_in(Sticky::TlsVersion, test, word)
+}
+
+/// `tls1.0,sslv3`: any of these has been seen; `!sslv3`: none of these.
+fn ssl_version(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
+    let (mut any, mut none) = (Vec::new(), Vec::new());
+    for field in word.fields()? {
+        let (name, into) = match field.strip_prefix('!') {
+            Some(name) => (name.trim(), &mut none),
+            None => (field, &mut any),
+        };
+        let known = VERSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let (_, version) = known.ok_or_else(|| {
+            word.fault(format!("{name:?} is no version: sslv2, sslv3 and tls1.0 to tls1.3 are"))
+        })?;
+        into.push(version_bit(*version).into());
+    }
+    remember(draft, any, none);
+    Ok(())
+}
+
+/// `client_hello`, `!server_hello`, or several with `|` between them.
+fn ssl_state(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
+    let (mut any, mut none) = (Vec::new(), Vec::new());
+    for field in word.unquoted()?.split(['|', ',']).map(str::trim) {
+        let (name, into) = match field.strip_prefix('!') {
+            Some(name) => (name.trim(), &mut none),
+            None => (field, &mut any),
+        };
+        if !STATES.iter().any(|(known, _)| *known == name) {
+            return Err(word.fault(format!("{name:?} is not told apart: client_hello and server_hello are")));
+        }
+        into.push(state_bit(name).into());
+    }
+    remember(draft, any, none);
+    Ok(())
+}
+
+fn remember(draft: &mut Draft, any: Vec<Box<str>>, none: Vec<Box<str>>) {
+    let sides = [(BitAction::IsSet, any), (BitAction::IsNotSet, none)];
+    for (action, names) in sides.into_iter().filter(|(_, names)| !names.is_empty()) {
+        draft.rule.bits.push(Bit { action, names: names.into(), track: Track::Flow, expire: 0 });
+    }
+}
