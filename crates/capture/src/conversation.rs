@@ -102,8 +102,9 @@ impl Conversation {
         self.waiting = waiting;
         for alarm in alarms.drain(..) {
             self.is_alerted = true;
-            self.is_blocked |= engines.stops(&alarm);
             let is_blocked = engines.stops(&alarm);
+            // What is about this packet alone stops this packet alone.
+            self.is_blocked |= is_blocked && alarm.is_of_stream;
             let scene = Scene { flow: Some(flow), packet: Some(packet), spoken: self.spoken, is_blocked };
             self.tell(&alarm, scene, eve);
         }
@@ -119,7 +120,11 @@ impl Conversation {
         for direction in [Direction::ToServer, Direction::ToClient] {
             self.side_ends(flow, direction, eve);
         }
-        for alarm in std::mem::take(&mut self.waiting) {
+        let mut alarms = std::mem::take(&mut self.waiting);
+        if let Some(watch) = self.watch.as_mut().filter(|_| !self.is_blocked) {
+            watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
+        }
+        for alarm in alarms {
             self.is_alerted = true;
             let is_blocked = engines.stops(&alarm);
             let scene = Scene { flow: Some(flow), packet: None, spoken: self.spoken, is_blocked };

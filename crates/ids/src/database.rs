@@ -7,7 +7,7 @@ use crate::memory::Name;
 use crate::packets::asked::Asked;
 use crate::packets::groups::Groups;
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
-use crate::ruleset::header::{Header, Protocol};
+use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
 use crate::ruleset::threshold::Threshold;
 use crate::search::Search;
@@ -43,7 +43,7 @@ pub struct Database {
 pub(crate) struct Compiled {
     pub header: Header,
     pub flow: FlowTest,
-    pub application: Option<(Protocol, bool)>,
+    pub applications: Box<[Application]>,
     pub lists: Box<[CompiledList]>,
     /// Whether one list reads a variable that another asks for.
     pub shares_variables: bool,

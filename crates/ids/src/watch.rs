@@ -15,7 +15,7 @@ use crate::ruleset::sticky::Sticky;
 use crate::search::{Patterns, Search};
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, Wish};
-use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Transport, Verdict};
+use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Transport, Verdict, tcp_flag};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
@@ -67,7 +67,8 @@ struct Moment<'m, 'p> {
     flow: Option<&'m Flow>,
     direction: Direction,
     is_established: bool,
-    segment: Verdict,
+    /// Whether its payload belongs to the stream.
+    is_in_stream: bool,
     source: Option<SocketAddr>,
     destination: Option<SocketAddr>,
     carrier: Carrier,
@@ -110,14 +111,17 @@ impl Watch {
         let client = SocketAddr::new(flow.client.address, flow.client.port);
         let server = SocketAddr::new(flow.server.address, flow.server.port);
         let protocol = model::Protocol::Unknown;
-        Self::of(database, Facts { id: flow.id, protocol, client, server: Some(server) })
+        Self::of(
+            database,
+            Facts { id: flow.id, protocol, is_recognised: false, client, server: Some(server) },
+        )
     }
 
     /// For packets that belong to no flow.
     pub fn stray(database: &Arc<Database>) -> Self {
         let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
         let protocol = model::Protocol::Unknown;
-        Self::of(database, Facts { id: 0, protocol, client: nobody, server: None })
+        Self::of(database, Facts { id: 0, protocol, is_recognised: false, client: nobody, server: None })
     }
 
     fn of(database: &Arc<Database>, facts: Facts) -> Self {
@@ -136,7 +140,7 @@ impl Watch {
     /// It is known now what is spoken, or it has changed. For the transactions of that protocol: what rules note of the flow
     /// is shared by them and the packets.
     pub fn speaks(&mut self, protocol: model::Protocol) -> Box<dyn FlowState> {
-        self.facts.protocol = protocol;
+        (self.facts.protocol, self.facts.is_recognised) = (protocol, true);
         self.is_known = [false; 2];
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
         Box::new(Connection::sharing(database, self.facts, memory))
@@ -171,7 +175,9 @@ impl Watch {
             flow: place.flow,
             direction: place.direction,
             is_established: place.is_established,
-            segment: place.segment,
+            // What a SYN brings may never be read: it is asked by itself.
+            is_in_stream: place.segment == Verdict::Taken
+                && packet.tcp().is_some_and(|tcp| !tcp.has(tcp_flag::SYN)),
             source: address(packet.ip.as_ref().map(Ip::source), from),
             destination: address(packet.ip.as_ref().map(Ip::destination), to),
             carrier: Carrier::of(&packet.transport),
@@ -180,7 +186,7 @@ impl Watch {
     }
 
     /// The flow ends: what has come is all there is.
-    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert)) {
+    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert, Direction)) {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let (client, server) = (Some(self.facts.client), self.facts.server);
             let is_up = direction == Direction::ToServer;
@@ -190,12 +196,12 @@ impl Watch {
                 flow: Some(flow),
                 direction,
                 is_established: true,
-                segment: Verdict::Ignored,
+                is_in_stream: false,
                 source,
                 destination,
                 carrier: Carrier::Tcp,
             };
-            self.ask(&moment, tell);
+            self.ask(&moment, &mut |alert| tell(alert, direction));
         }
     }
 
@@ -231,7 +237,7 @@ impl Watch {
         let side = at(moment.direction);
         if moment.flow.is_some() && !is_passed {
             self.is_begun[side] = true;
-            self.is_known[side] |= self.facts.protocol != model::Protocol::Unknown;
+            self.is_known[side] |= self.facts.is_recognised;
         }
         if let Some(side) = &mut self.sides[side] {
             side.is_new = false;
@@ -261,7 +267,7 @@ impl Watch {
                 found.extend(database.groups.with_event(event).iter().map(nothing));
             }
             search(&group.packet, packet.payload, &mut found);
-            if moment.carrier == Carrier::Tcp && moment.segment != Verdict::Taken {
+            if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
                 search(&group.stream, packet.payload, &mut found);
             }
         }
@@ -295,6 +301,7 @@ impl Watch {
         };
         let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
         let Decision::Told(wish) = decision else { return None };
+        let found_in = if asked.occasion == Occasion::Packet { found_in } else { FoundIn::Stream };
         Some(Alert { hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
     }
 
@@ -340,7 +347,7 @@ impl Watch {
                 sticky == Sticky::Payload
                     || bytes.is_some_and(|bytes| {
                         let answer =
-                            holds_with(&list.tests, &list.of_decoded, Piece::whole(bytes), steps, variables);
+                            holds_with(&list.tests, &list.of_decoded, Piece::whole(&bytes), steps, variables);
                         matches!(answer, Answer::Yes { .. })
                     })
             })
@@ -379,10 +386,9 @@ impl Watch {
             return Some((offset, FoundIn::Stream));
         }
         let packet = moment.packet?;
-        let is_in_stream = moment.carrier == Carrier::Tcp && moment.segment == Verdict::Taken;
         match asked.reads {
             Reads::StreamOnly => None,
-            Reads::Stream if is_in_stream => None,
+            Reads::Stream if moment.is_in_stream => None,
             _ => in_piece(Piece::whole(packet.payload)).map(|offset| (offset, FoundIn::Packet)),
         }
     }

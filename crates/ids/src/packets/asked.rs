@@ -133,9 +133,9 @@ fn occasion(rule: &Rule) -> Occasion {
         && rule.flow.is_fragmented.is_none();
     let is_untold = rule.flow == Default::default();
     let has_ports = !header.source_ports.is_any() || !header.destination_ports.is_any();
-    match (is_bare, rule.application) {
-        (true, Some(_)) if !header.protocol.is_application() => Occasion::ProtocolKnown,
-        (true, None) if is_untold && !has_ports && is_below_protocols(header.protocol) => {
+    match (is_bare, rule.applications.is_empty()) {
+        (true, false) if !header.protocol.is_application() => Occasion::ProtocolKnown,
+        (true, true) if is_untold && !has_ports && is_below_protocols(header.protocol) => {
             Occasion::FirstOfSide
         }
         _ => Occasion::Packet,

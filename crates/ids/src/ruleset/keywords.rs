@@ -5,7 +5,7 @@ use super::bits::{self, FlowBits, FlowInteger, FlowTest, StreamSize};
 use super::bytes;
 use super::content::{Amount, Content, DISTANCE_MAX, Fast, Place, bytes_of};
 use super::draft::{Dialect, Draft, PlaceWord};
-use super::header::Protocol;
+use super::header::{Application, Protocol};
 use super::integer::{self, Compare};
 use super::packet::{self, PacketTest};
 use super::pcre;
@@ -440,20 +440,20 @@ fn application(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let text = word.unquoted()?;
     let text = text.split(',').next().unwrap_or_default();
     let (name, is_that) = text.strip_prefix('!').map_or((text, true), |name| (name, false));
-    if name == "failed" || name == "unknown" {
-        return Err(word.fault("protocols that were not recognised are not told apart"));
-    }
     let protocol = Protocol::of_application(name);
-    let protocol =
-        protocol.ok_or_else(|| word.fault(format!("{name:?} is no protocol that is known here")))?;
-    draft.rule.application = Some((protocol, is_that));
+    if protocol.is_none() && name != "failed" {
+        return Err(word.fault(format!("{name:?} is no protocol that is known here")));
+    }
+    draft.rule.applications.push(Application { protocol, is_spoken: is_that });
     Ok(())
 }
 
 /// Snort 3: one of these protocols.
 fn service(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let mut known = word.fields()?.filter_map(Protocol::of_application);
-    draft.rule.application = known.next().filter(|_| known.next().is_none()).map(|protocol| (protocol, true));
+    if let Some(protocol) = known.next().filter(|_| known.next().is_none()) {
+        draft.rule.applications.push(Application { protocol: Some(protocol), is_spoken: true });
+    }
     Ok(())
 }
 
