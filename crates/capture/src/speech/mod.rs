@@ -2,15 +2,17 @@
 
 mod coding;
 mod content;
+mod doubt;
 mod http;
 mod odd;
+mod side;
 
 pub use http::Http;
 
 use crate::eve::{Alarm, Eve};
 use lockgate_eve::Object;
 use lockgate_inspect::Session;
-use lockgate_model::{Direction, Protocol};
+use lockgate_model::{Direction, Protocol, Reason};
 use lockgate_packet::{Chunk, Flow};
 use std::io::Write;
 
@@ -32,6 +34,13 @@ pub struct Telling<'a, W> {
     pub odd: &'a mut Vec<(&'static str, Direction)>,
     /// Where events are written.
     pub eve: &'a mut Eve<W>,
+}
+
+impl<W: Write> Telling<'_, W> {
+    /// Something could not be inspected in whole.
+    pub fn incomplete(&mut self, direction: Direction, reason: Reason) {
+        self.eve.incomplete(self.flow, direction, reason);
+    }
 }
 
 impl Speech {
