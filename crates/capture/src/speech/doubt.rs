@@ -14,6 +14,8 @@ pub struct Doubt {
 
 /// One of them.
 struct Reading {
+    /// Where it takes the head to go on: how much of its line has come.
+    line: Option<usize>,
     /// Where it takes the body to be in chunks.
     chunks: Option<Chunks>,
     content: Content,
@@ -29,13 +31,20 @@ impl Doubt {
         if mentions(b"deflate") {
             roots.push(Root::Coded(vec![Coding::Deflate]));
         }
-        let framings: &[bool] = if mentions(b"chunked") { &[false, true] } else { &[false] };
+        let mut framings = vec![(false, None)];
+        if mentions(b"chunked") {
+            framings.push((true, None));
+        }
+        if !head.is_empty() && !head.ends_with(b"\n\r\n") && !head.ends_with(b"\n\n") {
+            // Its last line is empty for some, and for others the head goes on.
+            framings.extend([(false, Some(0)), (true, Some(0))]);
+        }
         let mut readings = Vec::new();
-        for is_chunked in framings {
+        for (is_chunked, line) in framings {
             for root in &roots {
                 let content =
                     Content::begin(session, root.clone(), at, Direction::ToClient, Envelope::default());
-                readings.push(Reading { chunks: is_chunked.then(Chunks::new), content });
+                readings.push(Reading { line, chunks: is_chunked.then(Chunks::new), content });
             }
         }
         Self { readings }
@@ -44,17 +53,7 @@ impl Doubt {
     /// More of what follows the head, as it came.
     pub fn push(&mut self, bytes: &[u8], alarms: &mut Vec<Alarm>) {
         for reading in &mut self.readings {
-            let Some(chunks) = &mut reading.chunks else {
-                reading.content.push(bytes);
-                reading.content.tell(alarms);
-                continue;
-            };
-            let mut rest = bytes;
-            while !rest.is_empty() {
-                let (used, content) = chunks.step(rest);
-                reading.content.push(content.unwrap_or_default());
-                rest = rest.get(used..).unwrap_or_default();
-            }
+            reading.push(bytes);
             reading.content.tell(alarms);
         }
     }
@@ -63,6 +62,27 @@ impl Doubt {
     pub fn finish(self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) {
         for reading in self.readings {
             let _ = reading.content.finish(cut, alarms);
+        }
+    }
+}
+
+impl Reading {
+    fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let (Some(line), Some((byte, behind))) = (self.line, rest.split_first()) {
+            rest = behind;
+            self.line = match byte {
+                b'\n' if line == 0 => None,
+                b'\n' => Some(0),
+                b'\r' => Some(line),
+                _ => Some(line + 1),
+            };
+        }
+        let Some(chunks) = &mut self.chunks else { return self.content.push(rest) };
+        while !rest.is_empty() {
+            let (used, content) = chunks.step(rest);
+            self.content.push(content.unwrap_or_default());
+            rest = rest.get(used..).unwrap_or_default();
         }
     }
 }
