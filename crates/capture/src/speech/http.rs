@@ -5,7 +5,7 @@ use super::coding::seen_as;
 use super::content::{Content, Envelope};
 use super::doubt::{Doubt, is_oddly_coded};
 use super::side::{Doubts, Side};
-use super::{Telling, odd};
+use super::{Telling, Turn, odd};
 use lockgate_eve::Object;
 use lockgate_inspect::Session;
 use lockgate_model::{Buffer, Direction, Reason};
@@ -31,6 +31,7 @@ pub struct Http {
     exchanges: VecDeque<Exchange>,
     /// The number of the first of them.
     first: u64,
+    turn: Turn,
 }
 
 /// A request and its response, as events have them.
@@ -62,15 +63,22 @@ impl Http {
             to_client: Side::new(Direction::ToClient),
             exchanges: VecDeque::new(),
             first: 0,
+            turn: Turn::Stays,
         }
     }
 
-    /// The next bytes of a side.
-    pub fn data<W: Write>(&mut self, direction: Direction, bytes: &[u8], telling: &mut Telling<'_, W>) {
+    /// The next bytes of a side. Says whether they change what is spoken.
+    pub fn data<W: Write>(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        telling: &mut Telling<'_, W>,
+    ) -> Turn {
         match direction {
             Direction::ToServer => self.request(bytes, telling),
             Direction::ToClient => self.response(bytes, telling),
         }
+        self.turn
     }
 
     fn request<W: Write>(&mut self, mut bytes: &[u8], telling: &mut Telling<'_, W>) {
@@ -172,6 +180,9 @@ impl Http {
         }
         if let Some(exchange) = self.exchange(at) {
             exchange.answers(head);
+            if exchange.method == "CONNECT" && (200..300).contains(&head.status) {
+                self.turn = Turn::Begins;
+            }
         }
         let root = seen_as(&head.fields);
         let mut content =

@@ -190,9 +190,7 @@ impl<K: Kind> Machine<K> {
                 let start = self.kind.start(line, &mut self.oddities)?;
                 self.awaited = Awaited::Fields { start, fields: Fields::new(), bytes: 0 };
             }
-            Awaited::Fields { fields, bytes, .. }
-                if !line.is_empty() && !(self.oddities.forgives() && is_seen_as_empty(line, line_bytes)) =>
-            {
+            Awaited::Fields { fields, bytes, .. } if !is_empty(line, line_bytes, &self.oddities) => {
                 *bytes = bytes.saturating_add(line_bytes);
                 field_line(fields, line, K::ODD_LINES, self.limits.fields_max, &mut self.oddities)?;
             }
@@ -208,8 +206,12 @@ impl<K: Kind> Machine<K> {
     }
 }
 
-/// Whether a spectator takes a line for the empty one, as some clients do: CRs alone, or one blank before a bare LF.
-fn is_seen_as_empty(line: &[u8], line_bytes: usize) -> bool {
+/// Whether a line ends a head. A spectator takes more for the empty one, as some clients do: CRs alone, or one blank before a
+/// bare LF.
+fn is_empty(line: &[u8], line_bytes: usize, oddities: &Oddities) -> bool {
+    if line.is_empty() || !oddities.forgives() {
+        return line.is_empty();
+    }
     let is_bare = line_bytes == line.len() + 1;
     line.iter().all(|byte| *byte == b'\r') || is_bare && matches!(line, b" " | b"\t")
 }
