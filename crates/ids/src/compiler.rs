@@ -308,6 +308,9 @@ impl Compiler {
         place: Arc<str>,
         asked: Option<Asked>,
     ) -> Compiled {
+        let reads = |test: &Test| matches!(test, Test::ByteExtract(_) | Test::ByteMath(_));
+        let shares_variables =
+            rule.lists.len() > 1 && rule.lists.iter().flat_map(|list| &list.tests).any(reads);
         let of_decoded = rule.lists.iter().find(|list| list.sticky == Sticky::Base64Data);
         let of_decoded: Vec<Test> = of_decoded.map(|list| list.tests.clone()).unwrap_or_default();
         let own = rule.lists.into_iter().zip(views).filter(|(list, _)| list.sticky != Sticky::Base64Data);
@@ -336,6 +339,7 @@ impl Compiler {
             flow: rule.flow,
             application: rule.application,
             lists,
+            shares_variables,
             asked,
             bits,
             integers,

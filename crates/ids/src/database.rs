@@ -45,6 +45,8 @@ pub(crate) struct Compiled {
     pub flow: FlowTest,
     pub application: Option<(Protocol, bool)>,
     pub lists: Box<[CompiledList]>,
+    /// Whether one list reads a variable that another asks for.
+    pub shares_variables: bool,
     /// What it asks of packets, where it does.
     pub asked: Option<Asked>,
     pub bits: Box<[CompiledBit]>,

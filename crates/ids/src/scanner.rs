@@ -139,7 +139,7 @@ impl Transmission {
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         let Self { database, facts, memory, direction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, memory };
-        for Told { rule, view, offset, wish } in candidates.conclude(asking) {
+        for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
         }
@@ -169,7 +169,10 @@ impl Transmission {
             };
             match chunk {
                 Some(chunk) => stream.push(database, chunk, &mut look),
-                None => stream.end(database, &mut look),
+                None => {
+                    stream.end(database, &mut look);
+                    candidates.is_spent |= stream.is_spent;
+                }
             }
         }
         self.tell(part, Buffer::FileData, sink);

@@ -2,7 +2,7 @@
 
 use crate::database::{Compiled, Database};
 use crate::decision::Decision;
-use crate::evaluate::{Answer, Piece, holds};
+use crate::evaluate::{Answer, Piece, Variables, holds_with};
 use crate::flow::{Connection, Facts, locked};
 use crate::memory::Memory;
 use crate::packets::asked::{Asked, Occasion, Reads};
@@ -71,6 +71,14 @@ struct Moment<'m, 'p> {
     source: Option<SocketAddr>,
     destination: Option<SocketAddr>,
     carrier: Carrier,
+}
+
+/// A rule that is asked at a moment, and what that may cost.
+struct Ask<'a, 'm, 'p> {
+    database: &'a Database,
+    moment: &'a Moment<'m, 'p>,
+    steps: &'a mut u64,
+    variables: Variables,
 }
 
 /// A rule that may hold, and where its contents have been found already.
@@ -239,7 +247,8 @@ impl Watch {
             found.extend(ready.map(|one| Candidate { rule: one.rule, found: Found::InStream(one.offset) }));
         }
         if moment.flow.is_some() {
-            let waiting = locked(&self.memory).take_waiting().into_iter();
+            let mut memory = locked(&self.memory);
+            let waiting = memory.take_waiting(moment.direction);
             found
                 .extend(waiting.map(|one| Candidate { rule: one.rule, found: Found::InContent(one.offset) }));
         }
@@ -274,10 +283,11 @@ impl Watch {
         if !self.concerns(moment, rule) || !self.is_occasion(moment, asked) {
             return None;
         }
-        if !self.headers_hold(database, moment, rule, asked, steps) {
+        let mut ask = Ask { database, moment, steps, variables: Variables::default() };
+        if !self.headers_hold(&mut ask, rule, asked) {
             return None;
         }
-        let (offset, found_in) = self.contents_hold(database, moment, candidate, asked, steps)?;
+        let (offset, found_in) = self.contents_hold(&mut ask, candidate, asked)?;
         let pair = Pair {
             source: moment.source.map_or(self.facts.client.ip(), |its| its.ip()),
             destination: moment.destination.map_or(self.facts.client.ip(), |its| its.ip()),
@@ -316,15 +326,10 @@ impl Watch {
         }
     }
 
-    fn headers_hold(
-        &self,
-        database: &Database,
-        moment: &Moment<'_, '_>,
-        rule: &Compiled,
-        asked: &Asked,
-        steps: &mut u64,
-    ) -> bool {
-        let packet_holds = |test| moment.packet.is_some_and(|packet| headers::holds(test, packet));
+    fn headers_hold(&self, ask: &mut Ask<'_, '_, '_>, rule: &Compiled, asked: &Asked) -> bool {
+        let Ask { database, moment, steps, variables } = ask;
+        let packet_holds =
+            |test| moment.packet.is_some_and(|packet| headers::holds(test, packet, moment.flow));
         let own = rule.lists.iter().zip(0..).filter(|(_, bit)| asked.lists & 1 << bit != 0);
         let mut of_headers = own.map(|(list, _)| (list, database.views.sticky(list.view)));
         asked.tests.iter().all(packet_holds)
@@ -334,7 +339,8 @@ impl Watch {
                 let bytes = moment.packet.and_then(|packet| headers::header(sticky, packet));
                 sticky == Sticky::Payload
                     || bytes.is_some_and(|bytes| {
-                        let answer = holds(&list.tests, &list.of_decoded, Piece::whole(bytes), steps);
+                        let answer =
+                            holds_with(&list.tests, &list.of_decoded, Piece::whole(bytes), steps, variables);
                         matches!(answer, Answer::Yes { .. })
                     })
             })
@@ -343,12 +349,11 @@ impl Watch {
     /// Where the contents of the payload are, if they are there.
     fn contents_hold(
         &self,
-        database: &Database,
-        moment: &Moment<'_, '_>,
+        ask: &mut Ask<'_, '_, '_>,
         candidate: Candidate,
         asked: &Asked,
-        steps: &mut u64,
     ) -> Option<(Option<u64>, FoundIn)> {
+        let Ask { database, moment, steps, variables } = ask;
         if let Found::InStream(offset) = candidate.found {
             return Some((offset, FoundIn::Stream));
         }
@@ -360,7 +365,7 @@ impl Watch {
                 _ => Some((None, FoundIn::Packet)),
             };
         }
-        let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps) {
+        let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps, variables) {
             Answer::Yes { offset } => Some(offset),
             Answer::No | Answer::Spent => None,
         };

@@ -7,7 +7,7 @@ use crate::ruleset::sticky::Sticky;
 use lockgate_packet::{Checksum, Flow, Ip, Ipv4, Packet, Transport};
 
 /// Whether a packet is as a test asks.
-pub(crate) fn holds(test: &PacketTest, packet: &Packet<'_>) -> bool {
+pub(crate) fn holds(test: &PacketTest, packet: &Packet<'_>, flow: Option<&Flow>) -> bool {
     use PacketTest as T;
     let ip = packet.ip.as_ref();
     let tcp = packet.tcp();
@@ -40,6 +40,7 @@ pub(crate) fn holds(test: &PacketTest, packet: &Packet<'_>) -> bool {
             _ => false,
         },
         T::PayloadSize(is) => ip.is_some() && is.holds(packet.payload.len() as u64),
+        T::FlowAge(is) => flow.is_some_and(|flow| is.holds(flow.last.since(flow.started).as_secs())),
         T::Checksum { of, is_valid } => checksum(of, packet).is_some_and(|valid| valid == *is_valid),
         T::DecodeEvent(_) | T::StreamEvent(_) => event_of(test).is_some_and(|event| packet.events.has(event)),
     }

@@ -126,8 +126,12 @@ impl Draft {
     }
 
     /// One more question to the buffer at hand.
+    ///
+    /// What is relative belongs to the match before it, into whichever buffer a modifier has moved that.
     pub fn ask(&mut self, test: Test, word: &Word<'_>) -> Result<(), Fault> {
-        self.ask_of(self.current, test, word)
+        let is_moved = self.current == 0 && test.is_relative() && self.rule.lists[0].tests.is_empty();
+        let list = self.last.filter(|_| is_moved).map_or(self.current, |(list, _)| list);
+        self.ask_of(list, test, word)
     }
 
     /// One more question to another buffer.

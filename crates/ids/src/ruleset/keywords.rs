@@ -149,10 +149,19 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("udpv6-csum", checksum),
     ("icmpv4-csum", checksum),
     ("icmpv6-csum", checksum),
+    ("flow.age", |draft, word| ask_packet(draft, Ok(PacketTest::FlowAge(compare(word)?)), word)),
     ("fileext", file_extension),
     ("filename", file_name),
     // What changes nothing here: notes, hints to other engines, and what is logged in any case.
+    ("filesize", |draft, word| {
+        let size = compare(word)?;
+        draft.ask_in(Sticky::FileData, Test::Size(size), word)
+    }),
+    // What changes nothing here: notes, hints to other engines, and what is logged in any case.
     ("target", nothing),
+    ("bypass", nothing),
+    // Files are not stored: quarantine does so by verdict. The rule tells of them all the same.
+    ("filestore", nothing),
     ("prefilter", nothing),
     ("tag", nothing),
     ("rem", nothing),
@@ -166,7 +175,6 @@ const UNREAD: &[(&str, &str)] = &[
     ("luajit", "programs in rules are not run"),
     ("asn1", "ASN.1 is not read"),
     ("filemagic", "libmagic's descriptions are not made"),
-    ("filestore", "files are not stored; quarantine does so by verdict"),
     ("filemd5", "lists of digests are loaded as virus signatures"),
     ("filesha1", "lists of digests are loaded as virus signatures"),
     ("filesha256", "lists of digests are loaded as virus signatures"),
