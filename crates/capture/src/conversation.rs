@@ -3,11 +3,12 @@
 use crate::detect::{self, BEGINNING_BYTES_MAX, Detected};
 use crate::eve::{Alarm, Eve, Known, Scene};
 use crate::sniffer::Engines;
-use crate::speech::{Speech, Telling};
+use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
 use lockgate_model::{self as model, Direction, Engine, Protocol, Security};
 use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place};
+use lockgate_proto::dns;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,12 +60,40 @@ impl Conversation {
             watch.data(chunk);
         }
         match &mut self.said {
-            Said::In(_) => self.say(flow, eve, |speech, telling| speech.data(chunk, telling)),
+            Said::In(Speech::Other) => {}
+            Said::In(_) => {
+                let mut turn = Turn::Stays;
+                self.say(flow, eve, |speech, telling| turn = speech.data(chunk, telling));
+                if turn == Turn::Begins {
+                    self.end_sides(flow, eve);
+                    self.said = Said::Beginning(Vec::new());
+                }
+            }
             Said::Beginning(begun) => {
                 begun.push((chunk.direction, chunk.bytes.to_vec()));
                 self.recognise(engines, flow, eve);
             }
         }
+    }
+
+    /// A datagram of its own.
+    fn datagram<W: Write>(
+        &mut self,
+        engines: &Engines,
+        flow: &Flow,
+        direction: Direction,
+        bytes: &[u8],
+        eve: &mut Eve<W>,
+    ) {
+        if let Said::Beginning(_) = self.said {
+            let is_dns = [flow.client.port, flow.server.port].contains(&detect::DNS_PORT);
+            if is_dns && dns::looks_like(bytes) {
+                self.speak(engines, flow, Protocol::Dns);
+            } else {
+                self.give_up();
+            }
+        }
+        self.say(flow, eve, |speech, telling| speech.datagram(direction, bytes, telling));
     }
 
     /// Bytes of a side of its stream were missed.
@@ -94,6 +123,9 @@ impl Conversation {
     ) {
         let Some(flow) = place.flow else { return };
         let direction = place.direction;
+        if packet.udp().is_some() && !packet.is_fragment() && !packet.payload.is_empty() {
+            self.datagram(engines, flow, direction, packet.payload, eve);
+        }
         if let Some(watch) = &mut self.watch {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
         }
@@ -117,9 +149,7 @@ impl Conversation {
 
     /// The flow has ended.
     pub fn ends<W: Write>(mut self, engines: &Engines, flow: &Flow, why: FlowEnd, eve: &mut Eve<W>) {
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            self.side_ends(flow, direction, eve);
-        }
+        self.end_sides(flow, eve);
         let mut alarms = std::mem::take(&mut self.waiting);
         if let Some(watch) = self.watch.as_mut().filter(|_| !self.is_blocked) {
             watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
@@ -131,6 +161,12 @@ impl Conversation {
             self.tell(&alarm, scene, eve);
         }
         eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
+    }
+
+    fn end_sides<W: Write>(&mut self, flow: &Flow, eve: &mut Eve<W>) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.side_ends(flow, direction, eve);
+        }
     }
 
     fn tell<W: Write>(&self, alarm: &Alarm, scene: Scene<'_>, eve: &mut Eve<W>) {
@@ -173,17 +209,25 @@ impl Conversation {
             Detected::Unsure => {}
             Detected::Nothing => self.give_up(),
             Detected::Spoken(spoken) => {
-                let said = std::mem::replace(&mut self.said, Said::In(Speech::Other));
-                let speech = Speech::new(spoken, self.session(engines, flow, spoken));
-                self.spoken = Some(spoken);
-                self.said = Said::In(speech);
-                let Said::Beginning(begun) = said else { return };
+                let Said::Beginning(begun) = self.speak(engines, flow, spoken) else { return };
                 for (direction, bytes) in begun {
                     let chunk = Chunk { direction, offset: 0, bytes: &bytes };
-                    self.say(flow, eve, |speech, telling| speech.data(chunk, telling));
+                    self.say(flow, eve, |speech, telling| _ = speech.data(chunk, telling));
                 }
             }
         }
+    }
+
+    /// It is known what is spoken. Gives what was known before.
+    fn speak(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol) -> Said {
+        self.spoken = Some(spoken);
+        let speech = match spoken {
+            Protocol::Http | Protocol::Smtp | Protocol::Pop3 | Protocol::FtpData => {
+                Speech::with_content(spoken, self.session(engines, flow, spoken))
+            }
+            _ => Speech::plain(spoken, self.watch.as_mut().map(|watch| watch.speaks(spoken))),
+        };
+        std::mem::replace(&mut self.said, Said::In(speech))
     }
 
     fn give_up(&mut self) {

@@ -27,10 +27,15 @@ pub struct Rules {
 /// Loads every rule that the configuration names, for a gateway: seconds are counted from now.
 pub fn load(config: &Config) -> Rules {
     let begun = Instant::now();
-    load_by(config, Arc::new(move || begun.elapsed().as_secs()))
+    let mut rules = load_by(config, Arc::new(move || begun.elapsed().as_secs()));
+    let useless = rules.report.useless.iter();
+    rules.errors.extend(
+        useless.map(|first| format!("{first} (none of the file's rules can be used, this is the first)")),
+    );
+    rules
 }
 
-/// The same, where somebody else knows the time.
+/// The same, where somebody else knows the time, and does what can be done.
 pub fn load_by(config: &Config, clock: Clock) -> Rules {
     let (mut sources, mut errors) = (Sources::new(), Vec::new());
     for (name, list) in &config.rule_variables {
@@ -52,12 +57,6 @@ pub fn load_by(config: &Config, clock: Clock) -> Rules {
         }
     }
     let (database, report) = sources.compile(clock);
-    errors.extend(
-        report
-            .useless
-            .iter()
-            .map(|first| format!("{first} (none of the file's rules can be used, this is the first)")),
-    );
     Rules { database, report, errors }
 }
 

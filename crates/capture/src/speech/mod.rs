@@ -1,16 +1,26 @@
 //! What is said on a flow: a [`Speech`] for each protocol. Rule: a protocol is read as it came, and what cannot be is said.
 
+mod buffers;
 mod coding;
 mod content;
+mod dns;
+mod doubt;
 mod http;
+mod lines;
 mod odd;
+mod pop3;
+mod side;
+mod smtp;
 
-pub use http::Http;
+use dns::Dns;
+use http::Http;
+use pop3::Pop3;
+use smtp::Smtp;
 
 use crate::eve::{Alarm, Eve};
 use lockgate_eve::Object;
 use lockgate_inspect::Session;
-use lockgate_model::{Direction, Protocol};
+use lockgate_model::{Direction, FlowState, Protocol, Reason};
 use lockgate_packet::{Chunk, Flow};
 use std::io::Write;
 
@@ -18,8 +28,23 @@ use std::io::Write;
 pub enum Speech {
     /// HTTP.
     Http(Box<Http>),
+    /// SMTP.
+    Smtp(Box<Smtp>),
+    /// POP3.
+    Pop3(Box<Pop3>),
+    /// DNS.
+    Dns(Box<Dns>),
     /// Nothing that is taken apart.
     Other,
+}
+
+/// Whether something else is spoken from here on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It is not.
+    Stays,
+    /// It is: TLS behind STARTTLS, whatever a tunnel carries.
+    Begins,
 }
 
 /// Where a speech tells what it comes to.
@@ -34,20 +59,48 @@ pub struct Telling<'a, W> {
     pub eve: &'a mut Eve<W>,
 }
 
+impl<W: Write> Telling<'_, W> {
+    /// Something could not be inspected in whole.
+    pub fn incomplete(&mut self, direction: Direction, reason: Reason) {
+        self.eve.incomplete(self.flow, direction, reason);
+    }
+}
+
 impl Speech {
-    /// A protocol that was recognised.
-    pub fn new(protocol: Protocol, session: Session) -> Self {
+    /// Of a protocol that carries content.
+    pub fn with_content(protocol: Protocol, session: Session) -> Self {
         match protocol {
             Protocol::Http => Self::Http(Box::new(Http::new(session))),
+            Protocol::Smtp => Self::Smtp(Box::new(Smtp::new(session))),
+            Protocol::Pop3 => Self::Pop3(Box::new(Pop3::new(session))),
             _ => Self::Other,
         }
     }
 
-    /// The next bytes of a side.
-    pub fn data<W: Write>(&mut self, chunk: Chunk<'_>, telling: &mut Telling<'_, W>) {
+    /// Of one that carries none.
+    pub fn plain(protocol: Protocol, state: Option<Box<dyn FlowState>>) -> Self {
+        match protocol {
+            Protocol::Dns => Self::Dns(Box::new(Dns::new(state))),
+            _ => Self::Other,
+        }
+    }
+
+    /// The next bytes of a side. Says whether something else is spoken behind them.
+    pub fn data<W: Write>(&mut self, chunk: Chunk<'_>, telling: &mut Telling<'_, W>) -> Turn {
         match self {
-            Self::Http(http) => http.data(chunk.direction, chunk.bytes, telling),
+            Self::Http(http) => return http.data(chunk.direction, chunk.bytes, telling),
+            Self::Smtp(smtp) => return smtp.data(chunk.direction, chunk.bytes, telling),
+            Self::Pop3(pop3) => return pop3.data(chunk.direction, chunk.bytes, telling),
+            Self::Dns(dns) => dns.data(chunk.direction, chunk.bytes, telling),
             Self::Other => {}
+        }
+        Turn::Stays
+    }
+
+    /// A datagram.
+    pub fn datagram<W: Write>(&mut self, direction: Direction, bytes: &[u8], telling: &mut Telling<'_, W>) {
+        if let Self::Dns(dns) = self {
+            dns.datagram(direction, bytes, telling);
         }
     }
 
@@ -55,6 +108,9 @@ impl Speech {
     pub fn gap<W: Write>(&mut self, direction: Direction, bytes: u64, telling: &mut Telling<'_, W>) {
         match self {
             Self::Http(http) => http.gap(direction, bytes, telling),
+            Self::Smtp(smtp) => smtp.gap(direction, telling),
+            Self::Pop3(pop3) => pop3.gap(direction, telling),
+            Self::Dns(dns) => dns.gap(direction),
             Self::Other => {}
         }
     }
@@ -63,7 +119,9 @@ impl Speech {
     pub fn end<W: Write>(&mut self, direction: Direction, telling: &mut Telling<'_, W>) {
         match self {
             Self::Http(http) => http.end(direction, telling),
-            Self::Other => {}
+            Self::Smtp(smtp) => smtp.end(direction, telling),
+            Self::Pop3(pop3) => pop3.end(direction, telling),
+            Self::Dns(_) | Self::Other => {}
         }
     }
 
@@ -71,15 +129,16 @@ impl Speech {
     pub fn describe(&self, transaction: u64, event: &mut Object<'_>) {
         match self {
             Self::Http(http) => http.describe(transaction, event),
-            Self::Other => {}
+            Self::Smtp(smtp) => smtp.describe(transaction, event),
+            Self::Dns(dns) => dns.describe(transaction, event),
+            Self::Pop3(_) | Self::Other => {}
         }
     }
 
     /// What has been told needs to be known no longer.
     pub fn forget(&mut self) {
-        match self {
-            Self::Http(http) => http.forget(),
-            Self::Other => {}
+        if let Self::Http(http) = self {
+            http.forget();
         }
     }
 }

@@ -19,6 +19,8 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("dns.rrtype", |draft, word| ask_number(draft, Sticky::DnsRecordType, word)),
     // Any address that is not the client's own.
     ("ftpbounce", |draft, word| draft.ask_in(Sticky::FtpBounce, Test::Size(Compare::Greater(0)), word)),
+    // The file is stored, or retrieved.
+    ("ftpdata_command", data_command),
     ("tls.version", tls_version),
     ("ssl_version", ssl_version),
     ("ssl_state", ssl_state),
@@ -62,6 +64,15 @@ pub(crate) fn state_bit(state: &str) -> String {
 fn ask_number(draft: &mut Draft, sticky: Sticky, word: &Word<'_>) -> Result<(), Fault> {
     let compare = Compare::parse(word.unquoted()?).map_err(|reason| word.fault(reason))?;
     draft.ask_in(sticky, Test::Number(compare), word)
+}
+
+fn data_command(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
+    let text = word.unquoted()?;
+    if !["retr", "stor"].contains(&text) {
+        return Err(word.fault(format!("{text:?} is neither retr nor stor")));
+    }
+    let test = exactly(text.as_bytes().into(), false, Place::ANYWHERE);
+    draft.ask_in(Sticky::FtpDataCommand, test, word)
 }
 
 /// `!"text"`, in the buffer.

@@ -10,6 +10,31 @@ use std::time::Duration;
 pub(crate) fn seeds(corpus: &Corpus) {
     dns(corpus);
     handshakes(corpus);
+    ftp(corpus);
+}
+
+/// Conversations: what the server says stands behind a `<`.
+fn ftp(corpus: &Corpus) {
+    let long = "X".repeat(5000);
+    let many = "NOOP\n".repeat(1030);
+    for (name, lines) in [
+        (
+            "passive",
+            "<220-Hello\n< 220 not yet\n<220 there\nUSER me\n<331 more\nPASV\n<227 ok (192,0,2,1,4,1).\nRETR a b\n<150 -\n<226 done\n",
+        ),
+        (
+            "extended",
+            "EPSV\n<229 ok (|||6446|)\nSTOR up\n<226 done\nEPRT |1|192.0.2.1|1025|\n<200 ok\nLIST\n<226 ok\nEPRT |2|::1|9|\nNLST\n",
+        ),
+        ("active", "PORT 192,0,2,1,4,1\n<200 ok\nAPPE x\n<425 no\nPORT 1,2,3\n<500 no\nRETR\n"),
+        ("pipelined", "PASV\nRETR x\n<227 =192,0,2,1,4,1\n<226-a\n<226 b\n"),
+        ("secured", "AUTH TLS\n<234 ok\nrest"),
+        ("nonsense", "\n  \n<\n<nonsense\n<20\n<200x\n<200\n"),
+        ("long", &format!("{long}\n<200 {long}\n")),
+        ("many", &many),
+    ] {
+        corpus.put_cut("ftp", name, lines.as_bytes());
+    }
 }
 
 /// What a server of TLS 1.2 answers to a hello, up to where it waits.
