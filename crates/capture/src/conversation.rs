@@ -6,7 +6,7 @@ use crate::sniffer::Engines;
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
-use lockgate_model::{self as model, Direction, Engine, Protocol, Security};
+use lockgate_model::{self as model, Direction, Engine, Protocol, Security, TransactionId};
 use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place};
 use lockgate_proto::dns;
 use std::io::Write;
@@ -256,7 +256,12 @@ impl Conversation {
 
 /// What a packet has matched.
 pub fn alarm_of(alert: Alert, direction: Direction) -> Alarm {
-    let mut alarm = Alarm::of_hit(alert.hit, None, direction);
-    alarm.is_of_stream = alert.found_in == FoundIn::Stream;
+    let transaction = match alert.found_in {
+        FoundIn::Transaction(TransactionId(number)) => Some(number),
+        FoundIn::Packet | FoundIn::Stream => None,
+    };
+    let mut alarm = Alarm::of_hit(alert.hit, transaction, direction);
+    alarm.is_of_stream = alert.found_in != FoundIn::Packet;
+    alarm.is_told = alert.is_told;
     alarm
 }

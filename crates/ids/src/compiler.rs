@@ -352,6 +352,7 @@ impl Compiler {
             asked,
             bits,
             integers,
+            is_told_of_pass: rule.is_told_of_pass,
             notes_hosts,
             threshold,
             tuning,

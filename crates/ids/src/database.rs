@@ -51,6 +51,8 @@ pub(crate) struct Compiled {
     pub asked: Option<Asked>,
     pub bits: Box<[CompiledBit]>,
     pub integers: Box<[(Name, CompiledInteger)]>,
+    /// Of a rule that lets pass: whether that is told.
+    pub is_told_of_pass: bool,
     /// Whether some of its bits are of hosts.
     pub notes_hosts: bool,
     pub threshold: Option<Threshold>,

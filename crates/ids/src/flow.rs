@@ -46,7 +46,7 @@ impl Connection {
 impl FlowState for Connection {
     fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
-        Box::new(Transmission::new(database, self.facts, memory, about.direction))
+        Box::new(Transmission::new(database, self.facts, memory, about))
     }
 }
 

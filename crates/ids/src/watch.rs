@@ -14,8 +14,8 @@ use crate::ruleset::header::Protocol;
 use crate::ruleset::sticky::Sticky;
 use crate::search::{Patterns, Search};
 use crate::thresholds::Pair;
-use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, Wish};
-use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Transport, Verdict, tcp_flag};
+use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
+use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +33,8 @@ pub struct Alert {
     pub hit: Hit,
     /// In what it was found.
     pub found_in: FoundIn,
+    /// Whether it is to be told: a rule may stop what it matches and say nothing of it.
+    pub is_told: bool,
 }
 
 /// In what a rule was found that a packet has matched.
@@ -42,6 +44,8 @@ pub enum FoundIn {
     Packet,
     /// The stream that it belongs to.
     Stream,
+    /// This transaction, whose packet had the last word.
+    Transaction(TransactionId),
 }
 
 /// One connection on the wire, or all packets that belong to none.
@@ -94,7 +98,7 @@ enum Found {
     /// In the stream.
     InStream(Option<u64>),
     /// In what a protocol made of it.
-    InContent(Option<u64>),
+    InContent(Option<u64>, u64),
     /// Its pattern alone, in the packet.
     Pattern,
     /// Nothing was looked for.
@@ -175,9 +179,7 @@ impl Watch {
             flow: place.flow,
             direction: place.direction,
             is_established: place.is_established,
-            // What a SYN brings may never be read: it is asked by itself.
-            is_in_stream: place.segment == Verdict::Taken
-                && packet.tcp().is_some_and(|tcp| !tcp.has(tcp_flag::SYN)),
+            is_in_stream: place.segment == Verdict::Taken && packet.tcp().is_some_and(is_read),
             source: address(packet.ip.as_ref().map(Ip::source), from),
             destination: address(packet.ip.as_ref().map(Ip::destination), to),
             carrier: Carrier::of(&packet.transport),
@@ -228,7 +230,10 @@ impl Watch {
             match alert.hit.signature.as_ref().map(|its| its.wish) {
                 Some(Wish::Pass) => {
                     is_passed = true;
-                    self.is_passed |= alert.found_in == FoundIn::Stream;
+                    self.is_passed |= alert.found_in != FoundIn::Packet;
+                    if database.rules[candidate.rule as usize].is_told_of_pass {
+                        tell(alert);
+                    }
                     break;
                 }
                 _ => tell(alert),
@@ -255,8 +260,10 @@ impl Watch {
         if moment.flow.is_some() {
             let mut memory = locked(&self.memory);
             let waiting = memory.take_waiting(moment.direction);
-            found
-                .extend(waiting.map(|one| Candidate { rule: one.rule, found: Found::InContent(one.offset) }));
+            found.extend(waiting.map(|one| Candidate {
+                rule: one.rule,
+                found: Found::InContent(one.offset, one.transaction.0),
+            }));
         }
         let nothing = |rule: &u32| Candidate { rule: *rule, found: Found::Nothing };
         for event in &self.events {
@@ -300,9 +307,14 @@ impl Watch {
             flow: self.facts.id,
         };
         let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
-        let Decision::Told(wish) = decision else { return None };
-        let found_in = if asked.occasion == Occasion::Packet { found_in } else { FoundIn::Stream };
-        Some(Alert { hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
+        let (wish, is_told) = match decision {
+            Decision::Told(wish) => (wish, true),
+            Decision::Silent if rule.signature.wish == Wish::Stop => (Wish::Stop, false),
+            Decision::Silent | Decision::NotNow => return None,
+        };
+        let found_in =
+            if asked.is_of_flow && found_in == FoundIn::Packet { FoundIn::Stream } else { found_in };
+        Some(Alert { is_told, hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
     }
 
     /// Whether a rule is about packets between these, of such a flow.
@@ -368,13 +380,17 @@ impl Watch {
         let is_payload = |view| database.views.sticky(view) == Sticky::Payload;
         if !rule.lists.iter().any(|list| is_payload(list.view)) {
             return match candidate.found {
-                Found::InContent(offset) => Some((offset, FoundIn::Stream)),
+                Found::InContent(offset, of) => Some((offset, FoundIn::Transaction(TransactionId(of)))),
                 _ => Some((None, FoundIn::Packet)),
             };
         }
         let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps, variables) {
             Answer::Yes { offset } => Some(offset),
             Answer::No | Answer::Spent => None,
+        };
+        let found_in = |place| match candidate.found {
+            Found::InContent(_, of) => FoundIn::Transaction(TransactionId(of)),
+            _ => place,
         };
         // A rule whose pattern is searched has been asked of the stream when it was found there.
         let is_late = candidate.found != Found::Pattern && asked.reads != Reads::Packet;
@@ -383,19 +399,24 @@ impl Watch {
         if let Some(side) = side.filter(|_| is_late && moment.carrier == Carrier::Tcp)
             && let Some(offset) = in_piece(side.piece())
         {
-            return Some((offset, FoundIn::Stream));
+            return Some((offset, found_in(FoundIn::Stream)));
         }
         let packet = moment.packet?;
         match asked.reads {
             Reads::StreamOnly => None,
             Reads::Stream if moment.is_in_stream => None,
-            _ => in_piece(Piece::whole(packet.payload)).map(|offset| (offset, FoundIn::Packet)),
+            _ => in_piece(Piece::whole(packet.payload)).map(|offset| (offset, found_in(FoundIn::Packet))),
         }
     }
 }
 
 fn is_content(candidate: &Candidate) -> bool {
-    matches!(candidate.found, Found::InContent(_))
+    matches!(candidate.found, Found::InContent(..))
+}
+
+/// Whether what a segment brings is read as a part of the stream: what a RST brings never is, what a SYN does by TCP Fast Open.
+fn is_read(tcp: &Tcp<'_>) -> bool {
+    !tcp.has(tcp_flag::RST) && (!tcp.has(tcp_flag::SYN) || tcp.options().fast_open.is_some())
 }
 
 /// The rules whose patterns are in a payload.

@@ -89,6 +89,7 @@ impl Draft {
             stream_sizes: Vec::new(),
             threshold: None,
             is_silent: false,
+            is_told_of_pass: false,
             applications: Vec::new(),
             events: Vec::new(),
         };

@@ -107,6 +107,10 @@ const KEYWORDS: &[(&str, Apply)] = &[
         draft.rule.is_silent = true;
         Ok(())
     }),
+    ("alert", |draft, _| {
+        draft.rule.is_told_of_pass = true;
+        Ok(())
+    }),
     ("app-layer-protocol", application),
     ("service", service),
     ("app-layer-event", |draft, word| {
@@ -467,15 +471,15 @@ fn checksum(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
 }
 
 fn file_extension(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    name_ends(draft, word, ".")
+    in_name(draft, word, ".", true)
 }
 
 fn file_name(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    name_ends(draft, word, "")
+    in_name(draft, word, "", false)
 }
 
-/// The file's name ends so, in any case.
-fn name_ends(draft: &mut Draft, word: &Word<'_>, prefix: &str) -> Result<(), Fault> {
+/// That is in the file's name, or at its end, in any case.
+fn in_name(draft: &mut Draft, word: &Word<'_>, prefix: &str, is_end: bool) -> Result<(), Fault> {
     let value = word.needed()?;
     let (value, is_negated) =
         value.strip_prefix('!').map_or((value, false), |rest| (rest.trim_start(), true));
@@ -485,7 +489,7 @@ fn name_ends(draft: &mut Draft, word: &Word<'_>, prefix: &str) -> Result<(), Fau
         is_negated,
         any_case: true,
         place: Place::ANYWHERE,
-        ends_buffer: true,
+        ends_buffer: is_end,
         fast: Fast::Perhaps,
     };
     draft.ask_in(Sticky::FileName, Test::Content(content), word)

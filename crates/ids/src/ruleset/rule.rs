@@ -34,6 +34,8 @@ pub(crate) struct Rule {
     pub threshold: Option<Threshold>,
     /// Whether what it finds is not told.
     pub is_silent: bool,
+    /// `alert` in a rule that lets pass: that is told.
+    pub is_told_of_pass: bool,
     /// `app-layer-protocol`, each of them.
     pub applications: Vec<Application>,
     /// `app-layer-event`.
