@@ -11,13 +11,11 @@ mod odd;
 mod pop3;
 mod side;
 mod smtp;
-mod tls;
 
 use dns::Dns;
 use http::Http;
 use pop3::Pop3;
 use smtp::Smtp;
-use tls::Tls;
 
 use crate::eve::{Alarm, Eve};
 use lockgate_eve::Object;
@@ -36,8 +34,6 @@ pub enum Speech {
     Pop3(Box<Pop3>),
     /// DNS.
     Dns(Box<Dns>),
-    /// TLS.
-    Tls(Box<Tls>),
     /// Nothing that is taken apart.
     Other,
 }
@@ -85,7 +81,6 @@ impl Speech {
     pub fn plain(protocol: Protocol, state: Option<Box<dyn FlowState>>) -> Self {
         match protocol {
             Protocol::Dns => Self::Dns(Box::new(Dns::new(state))),
-            Protocol::Tls => Self::Tls(Box::new(Tls::new(state))),
             _ => Self::Other,
         }
     }
@@ -97,7 +92,6 @@ impl Speech {
             Self::Smtp(smtp) => return smtp.data(chunk.direction, chunk.bytes, telling),
             Self::Pop3(pop3) => return pop3.data(chunk.direction, chunk.bytes, telling),
             Self::Dns(dns) => dns.data(chunk.direction, chunk.bytes, telling),
-            Self::Tls(tls) => tls.data(chunk.direction, chunk.bytes, telling),
             Self::Other => {}
         }
         Turn::Stays
@@ -117,7 +111,6 @@ impl Speech {
             Self::Smtp(smtp) => smtp.gap(direction, telling),
             Self::Pop3(pop3) => pop3.gap(direction, telling),
             Self::Dns(dns) => dns.gap(direction),
-            Self::Tls(tls) => tls.gap(direction, telling),
             Self::Other => {}
         }
     }
@@ -128,7 +121,6 @@ impl Speech {
             Self::Http(http) => http.end(direction, telling),
             Self::Smtp(smtp) => smtp.end(direction, telling),
             Self::Pop3(pop3) => pop3.end(direction, telling),
-            Self::Tls(tls) => tls.end(direction, telling),
             Self::Dns(_) | Self::Other => {}
         }
     }
@@ -139,7 +131,6 @@ impl Speech {
             Self::Http(http) => http.describe(transaction, event),
             Self::Smtp(smtp) => smtp.describe(transaction, event),
             Self::Dns(dns) => dns.describe(transaction, event),
-            Self::Tls(tls) => tls.describe(event),
             Self::Pop3(_) | Self::Other => {}
         }
     }
