@@ -44,7 +44,12 @@ impl Ftp {
     }
 
     /// The next bytes of a side. Says whether they change what is spoken.
-    pub fn data<W: Write>(&mut self, direction: Direction, bytes: &[u8], telling: &mut Telling<'_, W>) -> Turn {
+    pub fn data<W: Write>(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        telling: &mut Telling<'_, W>,
+    ) -> Turn {
         let mut said = Vec::new();
         self.conversation.push(side(direction), bytes, &mut |one| said.push(one));
         for one in said {
