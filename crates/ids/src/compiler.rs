@@ -5,7 +5,6 @@ use crate::database::{
     Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
 use crate::filled;
-use crate::hellos::Hellos;
 use crate::memory::Name;
 use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
@@ -421,15 +420,13 @@ impl Compiler {
         let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
             if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
-        let hellos = Hellos::new(|bit| self.names.get(bit).copied());
         Database {
             rules: self.rules,
             views: self.views,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
             groups: self.groups.finish(),
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
-            wants: wants.and(hellos.wants()),
-            hellos,
+            wants,
             thresholds: Default::default(),
             hosts: Default::default(),
             clock,

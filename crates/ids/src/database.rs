@@ -1,7 +1,6 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
-use crate::hellos::Hellos;
 use crate::hosts::Hosts;
 use crate::memory::Name;
 use crate::packets::asked::Asked;
@@ -32,7 +31,6 @@ pub struct Database {
     pub(crate) groups: Groups,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
-    pub(crate) hellos: Hellos,
     pub(crate) thresholds: Mutex<Thresholds>,
     pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,

@@ -4,7 +4,7 @@ use crate::candidates::{Asking, Candidates, Told};
 use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
 use crate::filled;
-use crate::flow::{Facts, locked};
+use crate::flow::Facts;
 use crate::ftp;
 use crate::http;
 use crate::mail;
@@ -105,7 +105,6 @@ impl Transmission {
     /// What a protocol has said of itself is there, whole.
     fn fill_whole(&mut self, buffer: Buffer, sticky: Sticky) {
         let bytes = std::mem::take(&mut self.whole);
-        self.database.hellos.remember(buffer, &bytes, self.direction, &mut locked(&self.memory));
         self.fill(sticky, &bytes);
         match buffer {
             Buffer::TlsRandom => {

@@ -6,8 +6,6 @@ use lockgate_model::{Buffer, Direction, FlowState, Hit, PartId, Scanner, Sink, T
 /// A flow's rules.
 pub struct Asking {
     state: Option<Box<dyn FlowState>>,
-    /// The number of the next message.
-    at: u64,
 }
 
 /// One message.
@@ -30,13 +28,11 @@ impl Sink for Found {
 impl Asking {
     /// Nothing has been said yet; without rules there is nobody to ask.
     pub fn new(state: Option<Box<dyn FlowState>>) -> Self {
-        Self { state, at: 0 }
+        Self { state }
     }
 
-    /// A message begins.
-    pub fn begin(&mut self, direction: Direction) -> Message {
-        let at = self.at;
-        self.at += 1;
+    /// A message of that transaction begins.
+    pub fn begin(&mut self, at: u64, direction: Direction) -> Message {
         let about = Transaction {
             id: TransactionId(at),
             direction,
@@ -52,11 +48,6 @@ impl Asking {
 }
 
 impl Message {
-    /// Its number.
-    pub fn number(&self) -> u64 {
-        self.at
-    }
-
     /// One of its buffers, whole.
     pub fn fill(&mut self, buffer: Buffer, bytes: &[u8]) {
         if let Some(scanner) = &mut self.scanner {
@@ -70,7 +61,12 @@ impl Message {
         if let Some(scanner) = &mut self.scanner {
             scanner.finish(&mut self.found);
         }
-        let hits = self.found.0.into_iter();
+        self.tell(alarms);
+    }
+
+    /// What was found since the last time.
+    pub fn tell(&mut self, alarms: &mut Vec<Alarm>) {
+        let hits = self.found.0.drain(..);
         alarms.extend(hits.map(|hit| Alarm::of_hit(hit, Some(self.at), self.direction)));
     }
 }

@@ -20,6 +20,8 @@ pub struct Dns {
     asking: Asking,
     streams: [Stream; 2],
     kept: VecDeque<(u64, Message)>,
+    /// The number of the next message.
+    next: u64,
 }
 
 impl Dns {
@@ -29,6 +31,7 @@ impl Dns {
             asking: Asking::new(state),
             streams: [Stream::new(Side::Client), Stream::new(Side::Server)],
             kept: VecDeque::new(),
+            next: 0,
         }
     }
 
@@ -63,7 +66,9 @@ impl Dns {
 
     fn message<W: Write>(&mut self, message: Message, direction: Direction, telling: &mut Telling<'_, W>) {
         telling.odd.extend(message.oddities.iter().map(|oddity| (oddity.name(), direction)));
-        let mut asked = self.asking.begin(direction);
+        let at = self.next;
+        self.next += 1;
+        let mut asked = self.asking.begin(at, direction);
         asked.fill(Buffer::DnsOpcode, message.header.opcode().to_string().as_bytes());
         if message.header.is_response() {
             asked.fill(Buffer::DnsResponseCode, message.response_code().to_string().as_bytes());
@@ -82,7 +87,6 @@ impl Dns {
         ] {
             records.iter().for_each(|record| asked.fill(buffer, &record.name));
         }
-        let at = asked.number();
         asked.finish(telling.alarms);
         if self.kept.len() >= KEPT_MAX {
             self.kept.pop_front();

@@ -5,19 +5,26 @@ mod coding;
 mod content;
 mod dns;
 mod doubt;
+mod ftp;
+mod ftp_data;
 mod http;
 mod lines;
 mod odd;
 mod pop3;
 mod side;
 mod smtp;
+mod tls;
 
 use dns::Dns;
+use ftp::Ftp;
+use ftp_data::FtpData;
 use http::Http;
 use pop3::Pop3;
 use smtp::Smtp;
+use tls::Tls;
 
 use crate::eve::{Alarm, Eve};
+use crate::expected::{Expected, File};
 use lockgate_eve::Object;
 use lockgate_inspect::Session;
 use lockgate_model::{Direction, FlowState, Protocol, Reason};
@@ -34,6 +41,12 @@ pub enum Speech {
     Pop3(Box<Pop3>),
     /// DNS.
     Dns(Box<Dns>),
+    /// TLS.
+    Tls(Box<Tls>),
+    /// FTP's control connection.
+    Ftp(Box<Ftp>),
+    /// A file of FTP.
+    FtpData(Box<FtpData>),
     /// Nothing that is taken apart.
     Other,
 }
@@ -55,6 +68,8 @@ pub struct Telling<'a, W> {
     pub alarms: &'a mut Vec<Alarm>,
     /// What is odd, as `app-layer-event` names it, and which way it went.
     pub odd: &'a mut Vec<(&'static str, Direction)>,
+    /// What connections are to come.
+    pub expected: &'a mut Expected,
     /// Where events are written.
     pub eve: &'a mut Eve<W>,
 }
@@ -81,8 +96,15 @@ impl Speech {
     pub fn plain(protocol: Protocol, state: Option<Box<dyn FlowState>>) -> Self {
         match protocol {
             Protocol::Dns => Self::Dns(Box::new(Dns::new(state))),
+            Protocol::Tls => Self::Tls(Box::new(Tls::new(state))),
+            Protocol::Ftp => Self::Ftp(Box::new(Ftp::new(state))),
             _ => Self::Other,
         }
+    }
+
+    /// Of a connection that brings a file.
+    pub fn of_file(session: Session, file: File) -> Self {
+        Self::FtpData(Box::new(FtpData::new(session, file)))
     }
 
     /// The next bytes of a side. Says whether something else is spoken behind them.
@@ -91,7 +113,10 @@ impl Speech {
             Self::Http(http) => return http.data(chunk.direction, chunk.bytes, telling),
             Self::Smtp(smtp) => return smtp.data(chunk.direction, chunk.bytes, telling),
             Self::Pop3(pop3) => return pop3.data(chunk.direction, chunk.bytes, telling),
+            Self::Ftp(ftp) => return ftp.data(chunk.direction, chunk.bytes, telling),
             Self::Dns(dns) => dns.data(chunk.direction, chunk.bytes, telling),
+            Self::Tls(tls) => tls.data(chunk.direction, chunk.bytes, telling),
+            Self::FtpData(data) => data.data(chunk.direction, chunk.bytes, telling),
             Self::Other => {}
         }
         Turn::Stays
@@ -111,6 +136,9 @@ impl Speech {
             Self::Smtp(smtp) => smtp.gap(direction, telling),
             Self::Pop3(pop3) => pop3.gap(direction, telling),
             Self::Dns(dns) => dns.gap(direction),
+            Self::Tls(tls) => tls.gap(direction),
+            Self::Ftp(ftp) => ftp.gap(direction),
+            Self::FtpData(data) => data.gap(direction, telling),
             Self::Other => {}
         }
     }
@@ -121,7 +149,9 @@ impl Speech {
             Self::Http(http) => http.end(direction, telling),
             Self::Smtp(smtp) => smtp.end(direction, telling),
             Self::Pop3(pop3) => pop3.end(direction, telling),
-            Self::Dns(_) | Self::Other => {}
+            Self::Tls(tls) => tls.end(direction, telling),
+            Self::FtpData(data) => data.end(direction, telling),
+            Self::Dns(_) | Self::Ftp(_) | Self::Other => {}
         }
     }
 
@@ -131,6 +161,9 @@ impl Speech {
             Self::Http(http) => http.describe(transaction, event),
             Self::Smtp(smtp) => smtp.describe(transaction, event),
             Self::Dns(dns) => dns.describe(transaction, event),
+            Self::Tls(tls) => tls.describe(event),
+            Self::Ftp(ftp) => ftp.describe(transaction, event),
+            Self::FtpData(data) => data.describe(event),
             Self::Pop3(_) | Self::Other => {}
         }
     }

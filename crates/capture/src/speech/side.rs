@@ -121,6 +121,11 @@ impl Side {
         self.is_lost = true;
     }
 
+    /// Whether it is that way.
+    pub fn is_of(&self, direction: Direction) -> bool {
+        self.direction == direction
+    }
+
     /// Whether a message is at hand.
     pub fn is_within(&self) -> bool {
         self.content.is_some()

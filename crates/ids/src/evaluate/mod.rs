@@ -140,6 +140,10 @@ impl Evaluation<'_> {
                     let digits = std::str::from_utf8(self.bytes).ok().and_then(|digits| digits.parse().ok());
                     digits.filter(|number| compare.holds(*number)).map(|_| at)
                 }
+                Test::OneOf { values, is_negated } => {
+                    let own = self.bytes.first_chunk().copied().map(u16::from_be_bytes);
+                    own.filter(|own| values.contains(own) != *is_negated).map(|_| at)
+                }
                 Test::Base64(base64) => self.base64(base64, at).then_some(at),
                 Test::Absent { or_else } => or_else.then_some(at),
             };

@@ -64,6 +64,11 @@ pub(crate) enum Test {
     Size(Compare),
     /// The buffer is a number in decimal digits.
     Number(Compare),
+    /// The buffer is a number of two bytes, and one of these, or none of them.
+    OneOf {
+        values: Box<[u16]>,
+        is_negated: bool,
+    },
     Base64(Base64),
     /// The buffer is not there, or (`or_else`) the tests behind it hold.
     Absent {
@@ -83,7 +88,7 @@ impl Test {
             Self::ByteMath(math) => math.field.is_relative,
             Self::IsDataAt(is) => is.is_relative,
             Self::Base64(base64) => base64.is_relative,
-            Self::Size(_) | Self::Number(_) | Self::Absent { .. } => false,
+            Self::Size(_) | Self::Number(_) | Self::OneOf { .. } | Self::Absent { .. } => false,
         }
     }
 }

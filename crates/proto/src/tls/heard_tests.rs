@@ -188,6 +188,7 @@ fn what_is_odd_has_a_name() {
     cut[3] = 26;
     let cases: Vec<(&str, Vec<u8>, Vec<&str>)> = vec![
         ("http", b"GET / HTTP/1.1\r\n".to_vec(), vec!["tls.invalid_tls_header"]),
+        ("ssl 2", b"\x80\x2e\x01\x03\x01\0\x15".to_vec(), vec![]),
         ("kind", [record(21, &[1, 0]), vec![9, 3, 3, 0, 0]].concat(), vec!["tls.invalid_record_type"]),
         ("version", vec![22, 4, 3, 0, 0], vec!["tls.invalid_record_version"]),
         ("length", vec![22, 3, 3, 0x50, 0], vec!["tls.invalid_record_length"]),

@@ -124,6 +124,8 @@ impl Spectator {
         // Drafts of TLS 1.3 had versions of their own.
         let is_version = (major == 3 && minor <= 4) || major == 0x7f;
         match (is_known, is_version) {
+            // A hello in the form of SSL 2, as clients sent it that spoke both: there is no record to be found behind it.
+            (false, _) if !self.has_begun && kind & 0x80 != 0 => self.end(),
             (false, _) if !self.has_begun => self.refuse(Oddity::InvalidTlsHeader, each),
             (false, _) => self.refuse(Oddity::InvalidRecordType, each),
             (true, false) => self.refuse(Oddity::InvalidRecordVersion, each),
