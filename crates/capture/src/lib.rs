@@ -7,9 +7,10 @@ mod detect;
 mod eve;
 mod expected;
 mod file;
+mod heard;
 mod sniffer;
 mod speech;
 
 pub use eve::{Evidence, Wanted};
 pub use file::{CaptureError, Frame, Told, frames};
-pub use sniffer::{Enforcement, Engines, Sniffer, Summary};
+pub use sniffer::{Enforcement, Engines, Sniffer, Summary, Unbegun};
