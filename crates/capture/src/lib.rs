@@ -12,3 +12,4 @@ mod speech;
 pub use eve::{Evidence, Wanted};
 pub use file::{CaptureError, Frame, Told, frames};
 pub use sniffer::{Enforcement, Engines, Sniffer, Summary};
+pub use speech::seen_as;

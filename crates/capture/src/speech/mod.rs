@@ -5,6 +5,7 @@ mod content;
 mod http;
 mod odd;
 
+pub use coding::seen_as;
 pub use http::Http;
 
 use crate::eve::{Alarm, Eve};
