@@ -2,18 +2,30 @@
 
 use crate::detect::{self, BEGINNING_BYTES_MAX, Detected};
 use crate::eve::{Alarm, Eve, Known, Scene};
+use crate::expected::Expected;
 use crate::sniffer::Engines;
-use crate::speech::{Speech, Telling};
+use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
-use lockgate_model::{self as model, Direction, Engine, Protocol, Security};
+use lockgate_model::{self as model, Direction, Engine, Protocol, Security, TransactionId};
 use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place};
+use lockgate_proto::dns;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// How many alarms of one flow may wait for the packet that they are told with.
 const WAITING_MAX: usize = 1024;
+
+/// What all flows share.
+pub struct Around<'a, W> {
+    /// Who looks at what is said.
+    pub engines: &'a Engines,
+    /// What connections are to come.
+    pub expected: &'a mut Expected,
+    /// Where events are written.
+    pub eve: &'a mut Eve<W>,
+}
 
 /// One flow.
 pub struct Conversation {
@@ -54,24 +66,59 @@ impl Conversation {
     }
 
     /// The next bytes of a side of its stream.
-    pub fn data<W: Write>(&mut self, engines: &Engines, flow: &Flow, chunk: Chunk<'_>, eve: &mut Eve<W>) {
+    pub fn data<W: Write>(&mut self, flow: &Flow, chunk: Chunk<'_>, around: &mut Around<'_, W>) {
         if let Some(watch) = &mut self.watch {
             watch.data(chunk);
         }
         match &mut self.said {
-            Said::In(_) => self.say(flow, eve, |speech, telling| speech.data(chunk, telling)),
+            Said::In(Speech::Other) => {}
+            Said::In(_) => {
+                let mut turn = Turn::Stays;
+                self.say(flow, around, |speech, telling| turn = speech.data(chunk, telling));
+                if turn == Turn::Begins {
+                    self.end_sides(flow, around);
+                    self.said = Said::Beginning(Vec::new());
+                }
+            }
             Said::Beginning(begun) => {
+                if begun.is_empty()
+                    && let Some(file) = around.expected.meet(flow)
+                {
+                    self.spoken = Some(Protocol::FtpData);
+                    let session = self.session(around.engines, flow, Protocol::FtpData);
+                    self.said = Said::In(Speech::of_file(session, file));
+                    return self.say(flow, around, |speech, telling| _ = speech.data(chunk, telling));
+                }
                 begun.push((chunk.direction, chunk.bytes.to_vec()));
-                self.recognise(engines, flow, eve);
+                self.recognise(flow, around);
             }
         }
     }
 
+    /// A datagram of its own.
+    fn datagram<W: Write>(
+        &mut self,
+        flow: &Flow,
+        direction: Direction,
+        bytes: &[u8],
+        around: &mut Around<'_, W>,
+    ) {
+        if let Said::Beginning(_) = self.said {
+            let is_dns = [flow.client.port, flow.server.port].contains(&detect::DNS_PORT);
+            if is_dns && dns::looks_like(bytes) {
+                self.speak(around.engines, flow, Protocol::Dns);
+            } else {
+                self.give_up();
+            }
+        }
+        self.say(flow, around, |speech, telling| speech.datagram(direction, bytes, telling));
+    }
+
     /// Bytes of a side of its stream were missed.
-    pub fn gap<W: Write>(&mut self, flow: &Flow, gap: Gap, eve: &mut Eve<W>) {
+    pub fn gap<W: Write>(&mut self, flow: &Flow, gap: Gap, around: &mut Around<'_, W>) {
         match &self.said {
             Said::In(_) => {
-                self.say(flow, eve, |speech, telling| speech.gap(gap.direction, gap.bytes, telling));
+                self.say(flow, around, |speech, telling| speech.gap(gap.direction, gap.bytes, telling));
             }
             // What comes behind it is no beginning.
             Said::Beginning(_) => self.give_up(),
@@ -79,21 +126,23 @@ impl Conversation {
     }
 
     /// A side of its stream has ended.
-    pub fn side_ends<W: Write>(&mut self, flow: &Flow, direction: Direction, eve: &mut Eve<W>) {
-        self.say(flow, eve, |speech, telling| speech.end(direction, telling));
+    pub fn side_ends<W: Write>(&mut self, flow: &Flow, direction: Direction, around: &mut Around<'_, W>) {
+        self.say(flow, around, |speech, telling| speech.end(direction, telling));
     }
 
     /// A packet, behind all that it has brought.
     pub fn packet<W: Write>(
         &mut self,
-        engines: &Engines,
         packet: &Packet<'_>,
         place: &Place<'_>,
         alarms: &mut Vec<Alarm>,
-        eve: &mut Eve<W>,
+        around: &mut Around<'_, W>,
     ) {
         let Some(flow) = place.flow else { return };
         let direction = place.direction;
+        if packet.udp().is_some() && !packet.is_fragment() && !packet.payload.is_empty() {
+            self.datagram(flow, direction, packet.payload, around);
+        }
         if let Some(watch) = &mut self.watch {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
         }
@@ -102,10 +151,11 @@ impl Conversation {
         self.waiting = waiting;
         for alarm in alarms.drain(..) {
             self.is_alerted = true;
-            self.is_blocked |= engines.stops(&alarm);
-            let is_blocked = engines.stops(&alarm);
+            let is_blocked = around.engines.stops(&alarm);
+            // What is about this packet alone stops this packet alone.
+            self.is_blocked |= is_blocked && alarm.is_of_stream;
             let scene = Scene { flow: Some(flow), packet: Some(packet), spoken: self.spoken, is_blocked };
-            self.tell(&alarm, scene, eve);
+            self.tell(&alarm, scene, around.eve);
         }
         if let Said::In(speech) = &mut self.said
             && self.waiting.is_empty()
@@ -115,17 +165,25 @@ impl Conversation {
     }
 
     /// The flow has ended.
-    pub fn ends<W: Write>(mut self, engines: &Engines, flow: &Flow, why: FlowEnd, eve: &mut Eve<W>) {
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            self.side_ends(flow, direction, eve);
+    pub fn ends<W: Write>(mut self, flow: &Flow, why: FlowEnd, around: &mut Around<'_, W>) {
+        self.end_sides(flow, around);
+        let mut alarms = std::mem::take(&mut self.waiting);
+        if let Some(watch) = self.watch.as_mut().filter(|_| !self.is_blocked) {
+            watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
         }
-        for alarm in std::mem::take(&mut self.waiting) {
+        for alarm in alarms {
             self.is_alerted = true;
-            let is_blocked = engines.stops(&alarm);
+            let is_blocked = around.engines.stops(&alarm);
             let scene = Scene { flow: Some(flow), packet: None, spoken: self.spoken, is_blocked };
-            self.tell(&alarm, scene, eve);
+            self.tell(&alarm, scene, around.eve);
         }
-        eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
+        around.eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
+    }
+
+    fn end_sides<W: Write>(&mut self, flow: &Flow, around: &mut Around<'_, W>) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.side_ends(flow, direction, around);
+        }
     }
 
     fn tell<W: Write>(&self, alarm: &Alarm, scene: Scene<'_>, eve: &mut Eve<W>) {
@@ -140,23 +198,25 @@ impl Conversation {
     fn say<W: Write>(
         &mut self,
         flow: &Flow,
-        eve: &mut Eve<W>,
+        around: &mut Around<'_, W>,
         go_on: impl FnOnce(&mut Speech, &mut Telling<'_, W>),
     ) {
         let Said::In(speech) = &mut self.said else { return };
         let mut odd = Vec::new();
-        go_on(speech, &mut Telling { flow, alarms: &mut self.waiting, odd: &mut odd, eve });
+        let Around { expected, eve, .. } = around;
+        let alarms = &mut self.waiting;
+        go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
         self.waiting.truncate(WAITING_MAX);
         for (name, direction) in odd {
             if let Some(watch) = &mut self.watch {
                 watch.event(name);
             }
-            eve.anomaly(flow, direction, self.spoken, name);
+            around.eve.anomaly(flow, direction, self.spoken, name);
         }
     }
 
     /// Looks whether the beginning says what is spoken, and if so reads it.
-    fn recognise<W: Write>(&mut self, engines: &Engines, flow: &Flow, eve: &mut Eve<W>) {
+    fn recognise<W: Write>(&mut self, flow: &Flow, around: &mut Around<'_, W>) {
         let Said::Beginning(begun) = &self.said else { return };
         let side = |direction| {
             let pieces = begun.iter().filter(|(its, _)| *its == direction);
@@ -168,17 +228,25 @@ impl Conversation {
             Detected::Unsure => {}
             Detected::Nothing => self.give_up(),
             Detected::Spoken(spoken) => {
-                let said = std::mem::replace(&mut self.said, Said::In(Speech::Other));
-                let speech = Speech::new(spoken, self.session(engines, flow, spoken));
-                self.spoken = Some(spoken);
-                self.said = Said::In(speech);
-                let Said::Beginning(begun) = said else { return };
+                let Said::Beginning(begun) = self.speak(around.engines, flow, spoken) else { return };
                 for (direction, bytes) in begun {
                     let chunk = Chunk { direction, offset: 0, bytes: &bytes };
-                    self.say(flow, eve, |speech, telling| speech.data(chunk, telling));
+                    self.say(flow, around, |speech, telling| _ = speech.data(chunk, telling));
                 }
             }
         }
+    }
+
+    /// It is known what is spoken. Gives what was known before.
+    fn speak(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol) -> Said {
+        self.spoken = Some(spoken);
+        let speech = match spoken {
+            Protocol::Http | Protocol::Smtp | Protocol::Pop3 | Protocol::FtpData => {
+                Speech::with_content(spoken, self.session(engines, flow, spoken))
+            }
+            _ => Speech::plain(spoken, self.watch.as_mut().map(|watch| watch.speaks(spoken))),
+        };
+        std::mem::replace(&mut self.said, Said::In(speech))
     }
 
     fn give_up(&mut self) {
@@ -207,7 +275,12 @@ impl Conversation {
 
 /// What a packet has matched.
 pub fn alarm_of(alert: Alert, direction: Direction) -> Alarm {
-    let mut alarm = Alarm::of_hit(alert.hit, None, direction);
-    alarm.is_of_stream = alert.found_in == FoundIn::Stream;
+    let transaction = match alert.found_in {
+        FoundIn::Transaction(TransactionId(number)) => Some(number),
+        FoundIn::Packet | FoundIn::Stream => None,
+    };
+    let mut alarm = Alarm::of_hit(alert.hit, transaction, direction);
+    alarm.is_of_stream = alert.found_in != FoundIn::Packet;
+    alarm.is_told = alert.is_told;
     alarm
 }

@@ -1,6 +1,7 @@
 //! What is spoken, by the first bytes of either side: [`detect`]. Rule: content decides, a port only where content says nothing.
 
 use lockgate_model::Protocol;
+use lockgate_proto::dns::Stream;
 
 /// What the first bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,9 @@ pub enum Detected {
     /// They are of nothing that is taken apart.
     Nothing,
 }
+
+/// Where names are asked for.
+pub const DNS_PORT: u16 = 53;
 
 /// How much of a side is looked at before it is given up.
 pub const BEGINNING_BYTES_MAX: usize = 1024;
@@ -96,7 +100,7 @@ fn of_client(bytes: &[u8], server: &[u8], port: u16) -> Detected {
         [] => Detected::Unsure,
         [22, 3, 0..=4, _, _, 1, ..] | [0x80..=0xff, _, 1, 3, 0..=3, ..] => Detected::Spoken(Protocol::Tls),
         [22, 3, ..] | [22] if bytes.len() < 6 => Detected::Unsure,
-        _ if port == 53 => of_dns(bytes),
+        _ if port == DNS_PORT => of_dns(bytes),
         _ if line.len() < 8 => Detected::Unsure,
         // An unknown method is one all the same, where the line says what it is a line of.
         _ if first_line(line).is_some_and(is_request_line) => Detected::Spoken(Protocol::Http),
@@ -117,7 +121,7 @@ fn of_server(bytes: &[u8], port: u16) -> Detected {
         [b'2', b'2', b'0', b' ' | b'-', ..] => of_greeting(bytes, port),
         [22, 3, 0..=4, _, _, 2, ..] => Detected::Spoken(Protocol::Tls),
         _ if bytes.len() < 6 => Detected::Unsure,
-        _ if port == 53 => of_dns(bytes),
+        _ if port == DNS_PORT => of_dns(bytes),
         _ => Detected::Nothing,
     }
 }
@@ -134,24 +138,13 @@ fn of_greeting(bytes: &[u8], port: u16) -> Detected {
     }
 }
 
-/// Over TCP: its length, a header with a question or an answer, and a known operation.
+/// Over TCP, on its port.
 fn of_dns(bytes: &[u8]) -> Detected {
-    match bytes.get(2..) {
-        Some(message) if message.len() >= 12 && is_dns(message) => Detected::Spoken(Protocol::Dns),
-        Some(message) if message.len() >= 12 => Detected::Nothing,
-        _ => Detected::Unsure,
+    match Stream::looks_like(bytes) {
+        Some(true) => Detected::Spoken(Protocol::Dns),
+        Some(false) => Detected::Nothing,
+        None => Detected::Unsure,
     }
-}
-
-/// Whether a datagram looks like a message of DNS (RFC 1035 section 4.1.1).
-pub fn is_dns(message: &[u8]) -> bool {
-    let [_, _, flags, _, questions_high, questions, answers_high, ..] = message else { return false };
-    // Z was never used; more than a few questions are none.
-    flags >> 3 & 15 <= 6
-        && *questions_high == 0
-        && *questions <= 16
-        && *answers_high < 16
-        && message.len() >= 12
 }
 
 fn begins(line: &[u8], words: &[&[u8]]) -> Detected {

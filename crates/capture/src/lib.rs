@@ -5,6 +5,7 @@
 mod conversation;
 mod detect;
 mod eve;
+mod expected;
 mod file;
 mod sniffer;
 mod speech;

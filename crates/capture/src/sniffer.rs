@@ -1,7 +1,8 @@
 //! From frames to events: [`Sniffer`]. Rule: what frames mean is the tracker's to say, what is said on a flow its conversation's.
 
-use crate::conversation::{Conversation, alarm_of};
+use crate::conversation::{Around, Conversation, alarm_of};
 use crate::eve::{Alarm, Eve, Evidence, Scene, Wanted};
+use crate::expected::Expected;
 use crate::file::Frame;
 use lockgate_ids::{Database, Watch};
 use lockgate_inspect::{Generation, Pools};
@@ -56,6 +57,7 @@ struct Ears<W> {
     engines: Engines,
     /// By the slot of their flow.
     conversations: Vec<Option<Box<Conversation>>>,
+    expected: Expected,
     stray: Option<Watch>,
     alarms: Vec<Alarm>,
     eve: Eve<W>,
@@ -76,6 +78,7 @@ impl<W: Write> Sniffer<W> {
         let ears = Ears {
             engines,
             conversations: Vec::new(),
+            expected: Expected::default(),
             stray,
             alarms: Vec::new(),
             eve: Eve::new(out, wanted, evidence),
@@ -110,6 +113,15 @@ impl<W: Write> Sniffer<W> {
     }
 }
 
+impl<W> Ears<W> {
+    /// A flow's conversation, and what it shares with others.
+    fn conversation(&mut self, flow: &Flow) -> Option<(&mut Conversation, Around<'_, W>)> {
+        let Self { engines, conversations, expected, eve, .. } = self;
+        let conversation = conversations.get_mut(flow.slot as usize)?.as_deref_mut()?;
+        Some((conversation, Around { engines, expected, eve }))
+    }
+}
+
 impl<W: Write> Observer for Ears<W> {
     fn flow_begins(&mut self, flow: &Flow) {
         self.seen.flows += 1;
@@ -123,39 +135,33 @@ impl<W: Write> Observer for Ears<W> {
     }
 
     fn data(&mut self, flow: &Flow, chunk: Chunk<'_>) -> Interest {
-        let Self { engines, conversations, eve, .. } = self;
-        let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::as_deref_mut)
-        else {
-            return Interest::Enough;
-        };
+        let Some((conversation, mut around)) = self.conversation(flow) else { return Interest::Enough };
         if conversation.is_blocked() {
             return Interest::Enough;
         }
-        conversation.data(engines, flow, chunk, eve);
+        conversation.data(flow, chunk, &mut around);
         Interest::More
     }
 
     fn gap(&mut self, flow: &Flow, gap: Gap) -> Interest {
-        let Self { conversations, eve, .. } = self;
-        if let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::as_deref_mut) {
-            conversation.gap(flow, gap, eve);
+        if let Some((conversation, mut around)) = self.conversation(flow) {
+            conversation.gap(flow, gap, &mut around);
         }
         Interest::More
     }
 
     fn side_ends(&mut self, flow: &Flow, direction: Direction) {
-        let Self { conversations, eve, .. } = self;
-        if let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::as_deref_mut) {
-            conversation.side_ends(flow, direction, eve);
+        if let Some((conversation, mut around)) = self.conversation(flow) {
+            conversation.side_ends(flow, direction, &mut around);
         }
     }
 
     fn packet(&mut self, packet: &Packet<'_>, place: &Place<'_>) {
-        let Self { engines, conversations, stray, alarms, eve, .. } = self;
+        let Self { engines, conversations, expected, stray, alarms, eve, .. } = self;
         let slot = place.flow.map(|flow| flow.slot as usize);
         if let Some(conversation) = slot.and_then(|slot| conversations.get_mut(slot)?.as_deref_mut()) {
             if !conversation.is_blocked() {
-                conversation.packet(engines, packet, place, alarms, eve);
+                conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve });
             }
             return;
         }
@@ -170,9 +176,9 @@ impl<W: Write> Observer for Ears<W> {
     }
 
     fn flow_ends(&mut self, flow: &Flow, why: FlowEnd) {
-        let Self { engines, conversations, eve, .. } = self;
+        let Self { engines, conversations, expected, eve, .. } = self;
         if let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::take) {
-            conversation.ends(engines, flow, why, eve);
+            conversation.ends(flow, why, &mut Around { engines, expected, eve });
         }
     }
 }

@@ -5,13 +5,12 @@ use crate::database::{
     Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
 use crate::filled;
-use crate::hellos::Hellos;
 use crate::memory::Name;
 use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
-use crate::ruleset::header::{Action, Protocol};
+use crate::ruleset::header::{Action, ActionOrder, Application, Protocol};
 use crate::ruleset::lines::{RULE_BYTES_MAX, rules};
 use crate::ruleset::network::Variables;
 use crate::ruleset::packet::PacketTest;
@@ -35,6 +34,7 @@ pub struct Sources {
     files: Vec<(Arc<str>, Vec<u8>)>,
     variables: Variables,
     classes: Classes,
+    order: ActionOrder,
 }
 
 impl Sources {
@@ -87,6 +87,17 @@ impl Sources {
         lines
     }
 
+    /// Says which rules go first of those that match at one moment: `pass`, `drop`, `reject` and `alert` in that order where
+    /// nothing is said.
+    ///
+    /// # Errors
+    ///
+    /// A word that is none of the four, or one that is missing.
+    pub fn set_action_order(&mut self, words: &[&str]) -> Result<(), String> {
+        self.order = ActionOrder::parse(words)?;
+        Ok(())
+    }
+
     /// Makes a database of all that can be read, and a report of all that cannot.
     pub fn compile(self, clock: Clock) -> (Database, Report) {
         let mut report = Report::default();
@@ -111,7 +122,8 @@ impl Sources {
             let first = report.failures.get(before.1).filter(|_| loaded.len() == before.0).cloned();
             report.useless.extend(first);
         }
-        loaded.sort_by_key(|(rule, ..)| rank(rule));
+        let order = self.order;
+        loaded.sort_by_key(|(rule, ..)| rank(order, rule));
         let lines = self.tuning(&mut report);
         let mut compiler = Compiler { classes: self.classes, lines, ..Compiler::default() };
         for (rule, place, (file, line)) in loaded {
@@ -137,13 +149,8 @@ fn is_tuning(file: &str) -> bool {
 }
 
 /// Of rules that match at one moment: those that let pass go first, then those that set bits which others ask for.
-fn rank(rule: &Rule) -> (u8, u8, u8) {
-    let action = match rule.header.action {
-        Action::Pass => 0,
-        Action::Drop => 1,
-        Action::Reject => 2,
-        Action::Alert => 3,
-    };
+fn rank(order: ActionOrder, rule: &Rule) -> (u8, u8, u8) {
+    let action = order.rank(rule.header.action);
     let is_asking = |action| matches!(action, BitAction::IsSet | BitAction::IsNotSet);
     let asks = rule.bits.iter().any(|bit| is_asking(bit.action));
     let sets = rule.bits.iter().any(|bit| !is_asking(bit.action));
@@ -179,7 +186,8 @@ fn scope_of(rule: &Rule) -> Scope {
     let is_stream = |protocol| matches!(protocol, Protocol::Ip | Protocol::Tcp | Protocol::TcpStream);
     let protocol = rule.header.protocol;
     let is_spoken = is_of_proxies(protocol) || is_stream(protocol);
-    let application = rule.application.is_none_or(|(protocol, is)| is && is_of_proxies(protocol));
+    let of_proxies = |its: &Application| its.is_spoken && its.protocol.is_some_and(is_of_proxies);
+    let application = rule.applications.iter().all(of_proxies);
     let asks_packets = !rule.packet.is_empty()
         || !rule.stream_sizes.is_empty()
         || !rule.events.is_empty()
@@ -308,6 +316,9 @@ impl Compiler {
         place: Arc<str>,
         asked: Option<Asked>,
     ) -> Compiled {
+        let reads = |test: &Test| matches!(test, Test::ByteExtract(_) | Test::ByteMath(_));
+        let shares_variables =
+            rule.lists.len() > 1 && rule.lists.iter().flat_map(|list| &list.tests).any(reads);
         let of_decoded = rule.lists.iter().find(|list| list.sticky == Sticky::Base64Data);
         let of_decoded: Vec<Test> = of_decoded.map(|list| list.tests.clone()).unwrap_or_default();
         let own = rule.lists.into_iter().zip(views).filter(|(list, _)| list.sticky != Sticky::Base64Data);
@@ -334,11 +345,13 @@ impl Compiler {
         Compiled {
             header: rule.header,
             flow: rule.flow,
-            application: rule.application,
+            applications: rule.applications.into(),
             lists,
+            shares_variables,
             asked,
             bits,
             integers,
+            is_told_of_pass: rule.is_told_of_pass,
             notes_hosts,
             threshold,
             tuning,
@@ -407,15 +420,13 @@ impl Compiler {
         let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
             if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
-        let hellos = Hellos::new(|bit| self.names.get(bit).copied());
         Database {
             rules: self.rules,
             views: self.views,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
             groups: self.groups.finish(),
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
-            wants: wants.and(hellos.wants()),
-            hellos,
+            wants,
             thresholds: Default::default(),
             hosts: Default::default(),
             clock,

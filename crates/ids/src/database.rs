@@ -1,13 +1,12 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
-use crate::hellos::Hellos;
 use crate::hosts::Hosts;
 use crate::memory::Name;
 use crate::packets::asked::Asked;
 use crate::packets::groups::Groups;
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
-use crate::ruleset::header::{Header, Protocol};
+use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
 use crate::ruleset::threshold::Threshold;
 use crate::search::Search;
@@ -32,7 +31,6 @@ pub struct Database {
     pub(crate) groups: Groups,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
-    pub(crate) hellos: Hellos,
     pub(crate) thresholds: Mutex<Thresholds>,
     pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,
@@ -43,12 +41,16 @@ pub struct Database {
 pub(crate) struct Compiled {
     pub header: Header,
     pub flow: FlowTest,
-    pub application: Option<(Protocol, bool)>,
+    pub applications: Box<[Application]>,
     pub lists: Box<[CompiledList]>,
+    /// Whether one list reads a variable that another asks for.
+    pub shares_variables: bool,
     /// What it asks of packets, where it does.
     pub asked: Option<Asked>,
     pub bits: Box<[CompiledBit]>,
     pub integers: Box<[(Name, CompiledInteger)]>,
+    /// Of a rule that lets pass: whether that is told.
+    pub is_told_of_pass: bool,
     /// Whether some of its bits are of hosts.
     pub notes_hosts: bool,
     pub threshold: Option<Threshold>,

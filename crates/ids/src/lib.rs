@@ -10,7 +10,6 @@ mod evaluate;
 mod filled;
 mod flow;
 mod ftp;
-mod hellos;
 mod hosts;
 mod http;
 mod mail;

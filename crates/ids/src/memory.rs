@@ -2,6 +2,7 @@
 
 use crate::candidates::Told;
 use crate::ruleset::bits::IntegerCompare;
+use lockgate_model::Direction;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name of a bit or number, counted from 0 over all rules.
@@ -42,8 +43,9 @@ impl Memory {
         }
     }
 
-    pub fn take_waiting(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.waiting)
+    /// Those that wait for a packet of that direction.
+    pub fn take_waiting(&mut self, direction: Direction) -> impl Iterator<Item = Told> + '_ {
+        self.waiting.extract_if(.., move |told| told.direction == direction)
     }
 
     pub fn integer(&self, name: Name) -> Option<u32> {

@@ -27,10 +27,15 @@ pub struct Rules {
 /// Loads every rule that the configuration names, for a gateway: seconds are counted from now.
 pub fn load(config: &Config) -> Rules {
     let begun = Instant::now();
-    load_by(config, Arc::new(move || begun.elapsed().as_secs()))
+    let mut rules = load_by(config, Arc::new(move || begun.elapsed().as_secs()));
+    let useless = rules.report.useless.iter();
+    rules.errors.extend(
+        useless.map(|first| format!("{first} (none of the file's rules can be used, this is the first)")),
+    );
+    rules
 }
 
-/// The same, where somebody else knows the time.
+/// The same, where somebody else knows the time, and does what can be done.
 pub fn load_by(config: &Config, clock: Clock) -> Rules {
     let (mut sources, mut errors) = (Sources::new(), Vec::new());
     for (name, list) in &config.rule_variables {
@@ -38,6 +43,10 @@ pub fn load_by(config: &Config, clock: Clock) -> Rules {
             set(&mut sources, name, list).err().map(|reason| format!("ids.variables: {name}: {reason}")),
         );
     }
+    let order: Vec<&str> = config.action_order.iter().map(String::as_str).collect();
+    errors.extend(
+        sources.set_action_order(&order).err().map(|reason| format!("ids.action_order: {reason} are wanted")),
+    );
     for source in &config.rules {
         match source {
             Source::Demonstration => sources.add(DEMONSTRATION_NAME, DEMONSTRATION),
@@ -48,12 +57,6 @@ pub fn load_by(config: &Config, clock: Clock) -> Rules {
         }
     }
     let (database, report) = sources.compile(clock);
-    errors.extend(
-        report
-            .useless
-            .iter()
-            .map(|first| format!("{first} (none of the file's rules can be used, this is the first)")),
-    );
     Rules { database, report, errors }
 }
 

@@ -1,4 +1,4 @@
-//! Sans-io protocols: HTTP/1.x, SMTP, POP3, SOCKS5, WebSocket and the PROXY protocol; as a spectator, DNS. Rule: bytes in, events out; no socket, no clock, no policy.
+//! Sans-io protocols: HTTP/1.x, SMTP, POP3, SOCKS5, WebSocket and the PROXY protocol; as a spectator, DNS, FTP and TLS. Rule: bytes in, events out; no socket, no clock, no policy.
 //!
 //! Each protocol has a *receiver* that frames what arrives, a parser for commands and replies, and a *sender* for what
 //! leaves. None of them keeps content: it passes through as slices of the caller's own buffer. What they share:
@@ -6,6 +6,7 @@
 
 pub mod dns;
 pub mod dotted;
+pub mod ftp;
 pub mod http;
 pub mod line_ends;
 pub mod lines;

@@ -2,7 +2,7 @@
 
 use crate::eve::Alarm;
 use lockgate_inspect::{HoldPlan, Inspection, Progress, Root, Session};
-use lockgate_model::{Buffer, Direction, Reason, Transaction, TransactionId};
+use lockgate_model::{Buffer, Direction, Engine, Reason, Transaction, TransactionId};
 use std::sync::Arc;
 
 /// One message's inspection.
@@ -55,7 +55,7 @@ impl Content {
     }
 
     /// More of it.
-    pub fn push(&mut self, mut bytes: &[u8], alarms: &mut Vec<Alarm>) {
+    pub fn push(&mut self, mut bytes: &[u8]) {
         loop {
             let pushed = self.inspection.push(bytes);
             let (consumed, progress) = (pushed.consumed, pushed.progress);
@@ -64,16 +64,21 @@ impl Content {
                 break;
             }
         }
-        self.tell(alarms);
     }
 
-    /// It has ended, or nothing more of it will be seen, for this reason.
-    pub fn finish(mut self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) {
+    /// It has ended, or nothing more of it will be seen, for this reason. Says what could not be inspected.
+    pub fn finish(mut self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) -> Vec<Reason> {
         if let Some(reason) = cut {
             self.inspection.incomplete(reason);
         }
         while self.inspection.finish() == Progress::Busy {}
         self.tell(alarms);
+        let judgement = self.inspection.judgement();
+        let mut reasons: Vec<Reason> =
+            judgement.incomplete.iter().map(|incomplete| incomplete.reason).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        reasons
     }
 
     /// How much of it was seen, in bytes.
@@ -85,7 +90,9 @@ impl Content {
     pub fn tell(&mut self, alarms: &mut Vec<Alarm>) {
         let findings = &self.inspection.judgement().findings;
         let new = findings.get(self.told..).unwrap_or_default();
-        alarms.extend(new.iter().map(|finding| Alarm::of_finding(finding, self.transaction, self.direction)));
+        // What decoders find odd is no match of a rule.
+        let found = new.iter().filter(|finding| !matches!(finding.engine, Engine::Content | Engine::Policy));
+        alarms.extend(found.map(|finding| Alarm::of_finding(finding, self.transaction, self.direction)));
         self.told = findings.len();
     }
 }

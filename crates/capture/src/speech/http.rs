@@ -3,19 +3,19 @@
 
 use super::coding::seen_as;
 use super::content::{Content, Envelope};
-use super::{Telling, odd};
+use super::doubt::{Doubt, is_oddly_coded};
+use super::side::{Doubts, Side};
+use super::{Telling, Turn, odd};
 use lockgate_eve::Object;
 use lockgate_inspect::Session;
 use lockgate_model::{Buffer, Direction, Reason};
 use lockgate_proto::http::{
-    Disposition, Fields, Frame, Framing, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
+    Disposition, Eof, Fields, Frame, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
     Target, Version,
 };
 use std::collections::VecDeque;
 use std::io::Write;
 
-/// How much of a head is kept as it came.
-const HEAD_BYTES_MAX: usize = 128 << 10;
 /// How many requests may wait for their responses.
 const EXCHANGES_MAX: usize = 256;
 /// How much of a value stands in an event.
@@ -31,18 +31,7 @@ pub struct Http {
     exchanges: VecDeque<Exchange>,
     /// The number of the first of them.
     first: u64,
-}
-
-/// What goes one way.
-#[derive(Default)]
-struct Side {
-    /// The head that has begun, as it came.
-    raw: Vec<u8>,
-    content: Option<Content>,
-    /// The number of the exchange that the next message, or the one at hand, belongs to.
-    at: u64,
-    /// Whether nothing more can be read of it.
-    is_lost: bool,
+    turn: Turn,
 }
 
 /// A request and its response, as events have them.
@@ -70,19 +59,26 @@ impl Http {
             session,
             requests: RequestReader::new(Disposition::Passive, Limits::default()),
             responses: ResponseReader::new(Disposition::Passive, Limits::default()),
-            to_server: Side::default(),
-            to_client: Side::default(),
+            to_server: Side::new(Direction::ToServer),
+            to_client: Side::new(Direction::ToClient),
             exchanges: VecDeque::new(),
             first: 0,
+            turn: Turn::Stays,
         }
     }
 
-    /// The next bytes of a side.
-    pub fn data<W: Write>(&mut self, direction: Direction, bytes: &[u8], telling: &mut Telling<'_, W>) {
+    /// The next bytes of a side. Says whether they change what is spoken.
+    pub fn data<W: Write>(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        telling: &mut Telling<'_, W>,
+    ) -> Turn {
         match direction {
             Direction::ToServer => self.request(bytes, telling),
             Direction::ToClient => self.response(bytes, telling),
         }
+        self.turn
     }
 
     fn request<W: Write>(&mut self, mut bytes: &[u8], telling: &mut Telling<'_, W>) {
@@ -90,12 +86,10 @@ impl Http {
             let step = self.requests.step(bytes);
             let (used, rest) = bytes.split_at(step.consumed.min(bytes.len()));
             bytes = rest;
+            self.to_server.follow(used, telling);
             match step.frame {
-                Frame::NeedInput => return self.to_server.keep(used),
-                Frame::Head(head, framing) => {
-                    self.to_server.keep(used);
-                    self.request_head(&head, framing, telling);
-                }
+                Frame::NeedInput => return,
+                Frame::Head(head, _) => self.request_head(&head, telling),
                 Frame::Body(content) => self.to_server.push(content, telling),
                 Frame::Trailers(_) => {}
                 Frame::End => {
@@ -107,9 +101,9 @@ impl Http {
         }
     }
 
-    fn request_head<W: Write>(&mut self, head: &RequestHead, framing: Framing, telling: &mut Telling<'_, W>) {
+    fn request_head<W: Write>(&mut self, head: &RequestHead, telling: &mut Telling<'_, W>) {
         let at = self.to_server.at;
-        let raw = std::mem::take(&mut self.to_server.raw);
+        let raw = self.to_server.head();
         let (line, lines) = split_head(&raw);
         for quirk in self.requests.quirks() {
             telling.odd.extend(odd::of_request(*quirk).map(|name| (name, Direction::ToServer)));
@@ -130,27 +124,24 @@ impl Http {
         content.about(Buffer::HttpRequestLine, line);
         content.about(Buffer::HttpHeader, lines);
         content.about(Buffer::HttpUri, line.split(|byte| *byte == b' ').nth(1).unwrap_or_default());
-        content.tell(telling.alarms);
-        let _ = framing;
-        self.to_server.content = Some(content);
+        self.to_server.begin(content, telling);
     }
 
     fn response<W: Write>(&mut self, mut bytes: &[u8], telling: &mut Telling<'_, W>) {
         while !self.to_client.is_lost {
-            if !self.responses.has_begun() && !bytes.is_empty() {
-                let at = self.to_client.at.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
-                let asked = at.and_then(|at| self.exchanges.get(at)).filter(|exchange| exchange.has_request);
-                self.responses.expect(asked.map_or(b"GET", |exchange| exchange.method.as_bytes()));
+            if let Some(first) = bytes.first().filter(|_| !self.responses.has_begun()) {
+                self.begin_response(*first, telling);
+            }
+            if let Doubts::Surplus(_) = self.to_client.doubts {
+                return self.to_client.follow(bytes, telling);
             }
             let step = self.responses.step(bytes);
             let (used, rest) = bytes.split_at(step.consumed.min(bytes.len()));
             bytes = rest;
+            self.to_client.follow(used, telling);
             match step.frame {
-                Frame::NeedInput => return self.to_client.keep(used),
-                Frame::Head(head, _) => {
-                    self.to_client.keep(used);
-                    self.response_head(&head, telling);
-                }
+                Frame::NeedInput => return,
+                Frame::Head(head, _) => self.response_head(&head, telling),
                 Frame::Body(content) => self.to_client.push(content, telling),
                 Frame::Trailers(_) => {}
                 Frame::End => self.response_ends(None, telling),
@@ -159,15 +150,39 @@ impl Http {
         }
     }
 
+    /// A response begins with this byte, or the one before was not over for all readers.
+    fn begin_response<W: Write>(&mut self, first: u8, telling: &mut Telling<'_, W>) {
+        let side = &mut self.to_client;
+        side.doubts = match std::mem::take(&mut side.doubts) {
+            Doubts::Behind(doubt) if matches!(first, b'H' | b'h') => {
+                side.doubts = Doubts::Behind(doubt);
+                side.settle(None, telling);
+                Doubts::None
+            }
+            Doubts::Behind(doubt) | Doubts::Surplus(doubt) => Doubts::Surplus(doubt),
+            // HTTP/0.9 has no head; others send something before it.
+            Doubts::None if !matches!(first, b'H' | b'h' | b'\r' | b'\n') => {
+                Doubts::Before(Doubt::of(&mut self.session, b"", side.at))
+            }
+            other => other,
+        };
+        let at = side.at.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        let asked = at.and_then(|at| self.exchanges.get(at)).filter(|exchange| exchange.has_request);
+        self.responses.expect(asked.map_or(b"GET", |exchange| exchange.method.as_bytes()));
+    }
+
     fn response_head<W: Write>(&mut self, head: &ResponseHead, telling: &mut Telling<'_, W>) {
         let at = self.to_client.at;
-        let raw = std::mem::take(&mut self.to_client.raw);
+        let raw = self.to_client.head();
         let (line, lines) = split_head(&raw);
         for quirk in self.responses.quirks() {
             telling.odd.extend(odd::of_response(*quirk).map(|name| (name, Direction::ToClient)));
         }
         if let Some(exchange) = self.exchange(at) {
             exchange.answers(head);
+            if exchange.method == "CONNECT" && (200..300).contains(&head.status) {
+                self.turn = Turn::Begins;
+            }
         }
         let root = seen_as(&head.fields);
         let mut content =
@@ -177,15 +192,16 @@ impl Http {
         if let Some(content_type) = head.fields.get("content-type") {
             content.about(Buffer::HttpContentType, content_type);
         }
-        content.tell(telling.alarms);
-        self.to_client.content = Some(content);
+        self.to_client.begin(content, telling);
+        if !self.responses.quirks().is_empty() || is_oddly_coded(&head.fields) {
+            self.to_client.doubts = Doubts::Behind(Doubt::of(&mut self.session, &raw, at));
+        }
     }
 
     /// A response has ended, or nothing more will be seen of it.
     fn response_ends<W: Write>(&mut self, cut: Option<Reason>, telling: &mut Telling<'_, W>) {
         let at = self.to_client.at;
-        let length = self.to_client.content.as_ref().map_or(0, Content::bytes);
-        self.to_client.finish(cut, telling);
+        let length = self.to_client.finish(cut, telling).unwrap_or(0);
         let Some(exchange) = self.exchange(at) else { return };
         if exchange.status.is_some_and(|status| status < 200) {
             return;
@@ -220,15 +236,16 @@ impl Http {
     /// A side has ended.
     pub fn end<W: Write>(&mut self, direction: Direction, telling: &mut Telling<'_, W>) {
         match direction {
-            Direction::ToServer => self.to_server.finish(Some(Reason::Truncated), telling),
-            Direction::ToClient if self.to_client.content.is_some() => {
-                let cut = match self.responses.eof() {
-                    lockgate_proto::http::Eof::Complete => None,
-                    lockgate_proto::http::Eof::Truncated => Some(Reason::Truncated),
-                };
-                self.response_ends(cut, telling);
+            Direction::ToServer => {
+                self.to_server.finish(Some(Reason::Truncated), telling);
             }
-            Direction::ToClient => {}
+            Direction::ToClient => {
+                if self.to_client.is_within() {
+                    let cut = (self.responses.eof() == Eof::Truncated).then_some(Reason::Truncated);
+                    self.response_ends(cut, telling);
+                }
+                self.to_client.settle(None, telling);
+            }
         }
     }
 
@@ -257,34 +274,6 @@ impl Http {
             self.exchanges.pop_front();
             self.first += 1;
         }
-    }
-}
-
-impl Side {
-    /// Of a head that has begun, these bytes come next.
-    fn keep(&mut self, bytes: &[u8]) {
-        if self.content.is_none() {
-            let room = HEAD_BYTES_MAX.saturating_sub(self.raw.len());
-            self.raw.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-        }
-    }
-
-    fn push<W: Write>(&mut self, bytes: &[u8], telling: &mut Telling<'_, W>) {
-        if let Some(content) = &mut self.content {
-            content.push(bytes, telling.alarms);
-        }
-    }
-
-    fn finish<W: Write>(&mut self, cut: Option<Reason>, telling: &mut Telling<'_, W>) {
-        if let Some(content) = self.content.take() {
-            content.finish(cut, telling.alarms);
-        }
-        self.raw.clear();
-    }
-
-    fn lose<W: Write>(&mut self, reason: Reason, telling: &mut Telling<'_, W>) {
-        self.finish(Some(reason), telling);
-        self.is_lost = true;
     }
 }
 

@@ -2,7 +2,7 @@
 //! as what it was found by is held.
 
 use crate::database::Database;
-use crate::evaluate::{Answer, Piece, holds};
+use crate::evaluate::{Answer, Piece, Variables, holds_with};
 use crate::packets::groups::{Carrier, Group};
 use crate::ruleset::sticky::Sticky;
 use crate::search::Patterns;
@@ -75,7 +75,7 @@ impl Side {
             let (now, rest) = left.split_at(left.len().min(WINDOW_BYTES - self.held.len()));
             self.held.extend_from_slice(now);
             self.find(group, now, concerns);
-            self.ask(database);
+            self.ask(database, rest.is_empty());
             left = rest;
         }
     }
@@ -108,21 +108,25 @@ impl Side {
     }
 
     /// The rules that may hold are asked of what is held.
-    fn ask(&mut self, database: &Database) {
+    ///
+    /// What has come is all there is as far as rules ask for an end: a segment mostly ends where a message does.
+    fn ask(&mut self, database: &Database, is_last: bool) {
         let Self { held, base, open, ready, is_spent, .. } = self;
-        let piece = Piece { bytes: held, base: *base, is_last: false };
+        let piece = Piece { bytes: held, base: *base, is_last };
         let mut steps = STEPS_MAX;
-        open.retain(|one| match payload_holds(database, one.rule, piece, &mut steps) {
-            Answer::Yes { offset } => {
-                if ready.len() < READY_MAX {
-                    ready.push(Ready { rule: one.rule, offset });
+        open.retain(|one| {
+            match payload_holds(database, one.rule, piece, &mut steps, &mut Variables::default()) {
+                Answer::Yes { offset } => {
+                    if ready.len() < READY_MAX {
+                        ready.push(Ready { rule: one.rule, offset });
+                    }
+                    false
                 }
-                false
-            }
-            Answer::No => one.since > *base,
-            Answer::Spent => {
-                *is_spent = true;
-                false
+                Answer::No => one.since > *base,
+                Answer::Spent => {
+                    *is_spent = true;
+                    false
+                }
             }
         });
     }
@@ -134,17 +138,23 @@ impl Side {
 
     /// What is held, for rules that are asked at this moment.
     pub fn piece(&self) -> Piece<'_> {
-        Piece { bytes: &self.held, base: self.base, is_last: false }
+        Piece { bytes: &self.held, base: self.base, is_last: true }
     }
 }
 
 /// Whether a piece of payload is as a rule asks.
-pub(crate) fn payload_holds(database: &Database, rule: u32, piece: Piece<'_>, steps: &mut u64) -> Answer {
+pub(crate) fn payload_holds(
+    database: &Database,
+    rule: u32,
+    piece: Piece<'_>,
+    steps: &mut u64,
+    variables: &mut Variables,
+) -> Answer {
     let compiled = &database.rules[rule as usize];
     let mut first = None;
     let lists = compiled.lists.iter();
     for list in lists.filter(|list| database.views.sticky(list.view) == Sticky::Payload) {
-        match holds(&list.tests, &list.of_decoded, piece, steps) {
+        match holds_with(&list.tests, &list.of_decoded, piece, steps, variables) {
             Answer::Yes { offset } => first = first.or(offset),
             answer => return answer,
         }

@@ -1,8 +1,6 @@
-//! Keywords about what DNS, FTP and TLS say that have a value of their own: one table. Rule: each becomes a question to a buffer, or
-//! to a bit of the flow that is set when a hello is seen.
+//! Keywords about what DNS, FTP and TLS say that have a value of their own: one table. Rule: each becomes a question to a buffer.
 
 use super::Fault;
-use super::bits::{Bit, BitAction, Track};
 use super::content::{Amount, Content, Fast, Place};
 use super::draft::Draft;
 use super::integer::{Compare, number};
@@ -19,6 +17,8 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("dns.rrtype", |draft, word| ask_number(draft, Sticky::DnsRecordType, word)),
     // Any address that is not the client's own.
     ("ftpbounce", |draft, word| draft.ask_in(Sticky::FtpBounce, Test::Size(Compare::Greater(0)), word)),
+    // The file is stored, or retrieved.
+    ("ftpdata_command", data_command),
     ("tls.version", tls_version),
     ("ssl_version", ssl_version),
     ("ssl_state", ssl_state),
@@ -31,7 +31,7 @@ const KEYWORDS: &[(&str, Apply)] = &[
 ];
 
 /// The versions of SSL and TLS by the names that rules have for them, with their numbers.
-pub(crate) const VERSIONS: [(&str, u16); 6] = [
+const VERSIONS: [(&str, u16); 6] = [
     ("sslv2", 0x0002),
     ("sslv3", 0x0300),
     ("tls1.0", 0x0301),
@@ -41,7 +41,7 @@ pub(crate) const VERSIONS: [(&str, u16); 6] = [
 ];
 
 /// The states of a handshake that are told apart: its hellos, and whose they are.
-pub(crate) const STATES: [(&str, Direction); 2] =
+const STATES: [(&str, Direction); 2] =
     [("client_hello", Direction::ToServer), ("server_hello", Direction::ToClient)];
 
 /// Does to the draft what the word says; `None` where it is none of these.
@@ -49,19 +49,18 @@ pub(crate) fn apply(draft: &mut Draft, word: &Word<'_>) -> Option<Result<(), Fau
     KEYWORDS.iter().find(|(name, _)| *name == word.name).map(|(_, apply)| apply(draft, word))
 }
 
-/// The bit of a flow that is set when a hello of that version is seen.
-pub(crate) fn version_bit(version: u16) -> String {
-    format!("\0tls version {version:04x}")
-}
-
-/// The bit of a flow that is set when that step of a handshake is seen.
-pub(crate) fn state_bit(state: &str) -> String {
-    format!("\0tls state {state}")
-}
-
 fn ask_number(draft: &mut Draft, sticky: Sticky, word: &Word<'_>) -> Result<(), Fault> {
     let compare = Compare::parse(word.unquoted()?).map_err(|reason| word.fault(reason))?;
     draft.ask_in(sticky, Test::Number(compare), word)
+}
+
+fn data_command(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
+    let text = word.unquoted()?;
+    if !["retr", "stor"].contains(&text) {
+        return Err(word.fault(format!("{text:?} is neither retr nor stor")));
+    }
+    let test = exactly(text.as_bytes().into(), false, Place::ANYWHERE);
+    draft.ask_in(Sticky::FtpDataCommand, test, word)
 }
 
 /// `!"text"`, in the buffer.
@@ -100,7 +99,7 @@ fn tls_version(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     draft.ask_in(Sticky::TlsVersion, test, word)
 }
 
-/// `tls1.0,sslv3`: any of these has been seen; `!sslv3`: none of these.
+/// `tls1.0,sslv3`: a hello of one of these; `!sslv3`: of none of these.
 fn ssl_version(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let (mut any, mut none) = (Vec::new(), Vec::new());
     for field in word.fields()? {
@@ -112,32 +111,33 @@ fn ssl_version(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
         let (_, version) = known.ok_or_else(|| {
             word.fault(format!("{name:?} is no version: sslv2, sslv3 and tls1.0 to tls1.3 are"))
         })?;
-        into.push(version_bit(*version).into());
+        into.push(*version);
     }
-    remember(draft, any, none);
-    Ok(())
-}
-
-/// `client_hello`, `!server_hello`, or several with `|` between them.
-fn ssl_state(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    let (mut any, mut none) = (Vec::new(), Vec::new());
-    for field in word.unquoted()?.split(['|', ',']).map(str::trim) {
-        let (name, into) = match field.strip_prefix('!') {
-            Some(name) => (name.trim(), &mut none),
-            None => (field, &mut any),
-        };
-        if !STATES.iter().any(|(known, _)| *known == name) {
-            return Err(word.fault(format!("{name:?} is not told apart: client_hello and server_hello are")));
+    for (values, is_negated) in [(any, false), (none, true)] {
+        if !values.is_empty() {
+            let test = Test::OneOf { values: values.into(), is_negated };
+            draft.ask_in(Sticky::TlsVersion, test, word)?;
         }
-        into.push(state_bit(name).into());
     }
-    remember(draft, any, none);
     Ok(())
 }
 
-fn remember(draft: &mut Draft, any: Vec<Box<str>>, none: Vec<Box<str>>) {
-    let sides = [(BitAction::IsSet, any), (BitAction::IsNotSet, none)];
-    for (action, names) in sides.into_iter().filter(|(_, names)| !names.is_empty()) {
-        draft.rule.bits.push(Bit { action, names: names.into(), track: Track::Flow, expire: 0 });
+/// `client_hello`, `!server_hello`, or both with `|` between them: whose hello it is that has been seen.
+fn ssl_state(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
+    let mut sides = Vec::new();
+    for field in word.unquoted()?.split(['|', ',']).map(str::trim) {
+        let (name, is_that) = field.strip_prefix('!').map_or((field, true), |name| (name.trim(), false));
+        let known = STATES.iter().find(|(known, _)| *known == name).map(|(_, side)| *side);
+        let side = known.ok_or_else(|| {
+            word.fault(format!("{name:?} is not told apart: client_hello and server_hello are"))
+        })?;
+        sides.push(if is_that { side } else { side.reverse() });
     }
+    if let [first, others @ ..] = sides.as_slice()
+        && others.iter().all(|side| side == first)
+        && draft.rule.flow.direction.is_none()
+    {
+        draft.rule.flow.direction = Some(*first);
+    }
+    draft.ask_in(Sticky::TlsRandom, Test::Size(Compare::Greater(0)), word)
 }
