@@ -8,7 +8,7 @@ use crate::sniffer::{Engines, Unbegun};
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
-use lockgate_model::{self as model, Direction, Engine, Protocol, Security};
+use lockgate_model::{self as model, Direction, Engine, Protocol, Security, TransactionId};
 use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place, protocol};
 use lockgate_proto::dns;
 use std::borrow::Cow;
@@ -233,7 +233,7 @@ impl Conversation {
         let mut alarms = std::mem::take(&mut self.waiting);
         if let Some(watch) = self.watch.as_mut().filter(|_| self.fate == Fate::Asked) {
             self.odd.drain(..).for_each(|(name, _)| watch.event(name));
-            watch.end(flow, &mut |alert| alarms.push(alarm_of(alert, Direction::ToServer)));
+            watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
         }
         for alarm in alarms {
             self.tell(&alarm, flow, None, around);
@@ -256,7 +256,8 @@ impl Conversation {
     ) {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
-        if is_blocked {
+        // What is about this packet alone stops this packet alone.
+        if is_blocked && alarm.is_of_stream {
             self.fate = Fate::Stopped;
         }
         let heard = self.heard.as_deref().map(|[up, down]| match alarm.direction {
@@ -377,7 +378,12 @@ impl Conversation {
 
 /// What a packet has matched.
 pub fn alarm_of(alert: Alert, direction: Direction) -> Alarm {
-    let mut alarm = Alarm::of_hit(alert.hit, None, direction);
-    alarm.is_of_stream = alert.found_in == FoundIn::Stream;
+    let transaction = match alert.found_in {
+        FoundIn::Transaction(TransactionId(number)) => Some(number),
+        FoundIn::Packet | FoundIn::Stream => None,
+    };
+    let mut alarm = Alarm::of_hit(alert.hit, transaction, direction);
+    alarm.is_of_stream = alert.found_in != FoundIn::Packet;
+    alarm.is_told = alert.is_told;
     alarm
 }

@@ -6,7 +6,7 @@ use crate::evaluate::{Answer, Piece, Variables, holds, holds_with};
 use crate::flow::{Facts, locked};
 use crate::memory::Memory;
 use crate::views::ViewId;
-use lockgate_model::{Direction, Wish};
+use lockgate_model::{Direction, TransactionId, Wish};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -27,7 +27,8 @@ pub(crate) struct Told {
     pub offset: Option<u64>,
     /// What it wants.
     pub wish: Wish,
-    /// Whose transaction it is of.
+    /// Of which transaction, and which way that went.
+    pub transaction: TransactionId,
     pub direction: Direction,
 }
 
@@ -72,6 +73,7 @@ pub(crate) struct Asking<'a> {
     pub database: &'a Database,
     pub facts: &'a Facts,
     pub direction: Direction,
+    pub transaction: TransactionId,
     pub memory: &'a Mutex<Memory>,
 }
 
@@ -107,6 +109,7 @@ impl Candidates {
                     view,
                     offset,
                     wish: compiled.signature.wish,
+                    transaction: asking.transaction,
                     direction: asking.direction,
                 });
             }
@@ -167,7 +170,7 @@ impl Candidates {
         if self.is_passed {
             return;
         }
-        let Asking { database, facts, direction, memory } = asking;
+        let Asking { database, facts, direction, memory, .. } = asking;
         let compiled: &Compiled = &database.rules[ready.rule as usize];
         let mut memory = locked(memory);
         if compiled.asked.is_some() {

@@ -10,7 +10,7 @@ use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
-use crate::ruleset::header::{Action, Protocol};
+use crate::ruleset::header::{Action, ActionOrder, Application, Protocol};
 use crate::ruleset::lines::{RULE_BYTES_MAX, rules};
 use crate::ruleset::network::Variables;
 use crate::ruleset::packet::PacketTest;
@@ -34,6 +34,7 @@ pub struct Sources {
     files: Vec<(Arc<str>, Vec<u8>)>,
     variables: Variables,
     classes: Classes,
+    order: ActionOrder,
 }
 
 impl Sources {
@@ -86,6 +87,17 @@ impl Sources {
         lines
     }
 
+    /// Says which rules go first of those that match at one moment: `pass`, `drop`, `reject` and `alert` in that order where
+    /// nothing is said.
+    ///
+    /// # Errors
+    ///
+    /// A word that is none of the four, or one that is missing.
+    pub fn set_action_order(&mut self, words: &[&str]) -> Result<(), String> {
+        self.order = ActionOrder::parse(words)?;
+        Ok(())
+    }
+
     /// Makes a database of all that can be read, and a report of all that cannot.
     pub fn compile(self, clock: Clock) -> (Database, Report) {
         let mut report = Report::default();
@@ -110,7 +122,8 @@ impl Sources {
             let first = report.failures.get(before.1).filter(|_| loaded.len() == before.0).cloned();
             report.useless.extend(first);
         }
-        loaded.sort_by_key(|(rule, ..)| rank(rule));
+        let order = self.order;
+        loaded.sort_by_key(|(rule, ..)| rank(order, rule));
         let lines = self.tuning(&mut report);
         let mut compiler = Compiler { classes: self.classes, lines, ..Compiler::default() };
         for (rule, place, (file, line)) in loaded {
@@ -136,13 +149,8 @@ fn is_tuning(file: &str) -> bool {
 }
 
 /// Of rules that match at one moment: those that let pass go first, then those that set bits which others ask for.
-fn rank(rule: &Rule) -> (u8, u8, u8) {
-    let action = match rule.header.action {
-        Action::Pass => 0,
-        Action::Drop => 1,
-        Action::Reject => 2,
-        Action::Alert => 3,
-    };
+fn rank(order: ActionOrder, rule: &Rule) -> (u8, u8, u8) {
+    let action = order.rank(rule.header.action);
     let is_asking = |action| matches!(action, BitAction::IsSet | BitAction::IsNotSet);
     let asks = rule.bits.iter().any(|bit| is_asking(bit.action));
     let sets = rule.bits.iter().any(|bit| !is_asking(bit.action));
@@ -178,7 +186,8 @@ fn scope_of(rule: &Rule) -> Scope {
     let is_stream = |protocol| matches!(protocol, Protocol::Ip | Protocol::Tcp | Protocol::TcpStream);
     let protocol = rule.header.protocol;
     let is_spoken = is_of_proxies(protocol) || is_stream(protocol);
-    let application = rule.application.is_none_or(|(protocol, is)| is && is_of_proxies(protocol));
+    let of_proxies = |its: &Application| its.is_spoken && its.protocol.is_some_and(is_of_proxies);
+    let application = rule.applications.iter().all(of_proxies);
     let asks_packets = !rule.packet.is_empty()
         || !rule.stream_sizes.is_empty()
         || !rule.events.is_empty()
@@ -336,12 +345,13 @@ impl Compiler {
         Compiled {
             header: rule.header,
             flow: rule.flow,
-            application: rule.application,
+            applications: rule.applications.into(),
             lists,
             shares_variables,
             asked,
             bits,
             integers,
+            is_told_of_pass: rule.is_told_of_pass,
             notes_hosts,
             threshold,
             tuning,

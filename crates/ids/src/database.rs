@@ -6,7 +6,7 @@ use crate::memory::Name;
 use crate::packets::asked::Asked;
 use crate::packets::groups::Groups;
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
-use crate::ruleset::header::{Header, Protocol};
+use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
 use crate::ruleset::threshold::Threshold;
 use crate::search::Search;
@@ -41,7 +41,7 @@ pub struct Database {
 pub(crate) struct Compiled {
     pub header: Header,
     pub flow: FlowTest,
-    pub application: Option<(Protocol, bool)>,
+    pub applications: Box<[Application]>,
     pub lists: Box<[CompiledList]>,
     /// Whether one list reads a variable that another asks for.
     pub shares_variables: bool,
@@ -49,6 +49,8 @@ pub(crate) struct Compiled {
     pub asked: Option<Asked>,
     pub bits: Box<[CompiledBit]>,
     pub integers: Box<[(Name, CompiledInteger)]>,
+    /// Of a rule that lets pass: whether that is told.
+    pub is_told_of_pass: bool,
     /// Whether some of its bits are of hosts.
     pub notes_hosts: bool,
     pub threshold: Option<Threshold>,

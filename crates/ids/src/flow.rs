@@ -3,7 +3,7 @@
 use crate::database::{Compiled, Database, is_way};
 use crate::memory::Memory;
 use crate::ruleset::bits::FlowState as State;
-use crate::ruleset::header::{Header, Protocol, Way};
+use crate::ruleset::header::{Application, Header, Protocol, Way};
 use crate::scanner::Transmission;
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Direction, Flow, FlowState, Scanner, Transaction};
@@ -22,6 +22,8 @@ pub(crate) struct Connection {
 pub(crate) struct Facts {
     pub id: u64,
     pub protocol: model::Protocol,
+    /// Whether it is known what is spoken, or that it is nothing known.
+    pub is_recognised: bool,
     pub client: SocketAddr,
     /// `None` where a client has asked a proxy: which server it will be, rules do not wait for.
     pub server: Option<SocketAddr>,
@@ -30,7 +32,8 @@ pub(crate) struct Facts {
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
         let server = (flow.protocol != model::Protocol::Http).then_some(flow.server);
-        let facts = Facts { id: flow.id, protocol: flow.protocol, client: flow.client, server };
+        let facts =
+            Facts { id: flow.id, protocol: flow.protocol, is_recognised: true, client: flow.client, server };
         Self::sharing(database, facts, Arc::default())
     }
 
@@ -43,7 +46,7 @@ impl Connection {
 impl FlowState for Connection {
     fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
-        Box::new(Transmission::new(database, self.facts, memory, about.direction))
+        Box::new(Transmission::new(database, self.facts, memory, about))
     }
 }
 
@@ -75,12 +78,15 @@ impl Facts {
             model::Protocol::FtpData => Protocol::FtpData,
             model::Protocol::Tls => Protocol::Tls,
             model::Protocol::Unknown | model::Protocol::File => {
-                return !rule.header.protocol.is_application() && rule.application.is_none_or(|(_, is)| !is);
+                let is_as_asked = |its: &Application| its.protocol.is_none() == its.is_spoken;
+                return !rule.header.protocol.is_application()
+                    && (rule.applications.is_empty() || self.is_recognised)
+                    && rule.applications.iter().all(is_as_asked);
             }
         };
-        let application = rule.application.is_none_or(|(protocol, is)| (protocol == own) == is);
+        let is_as_asked = |its: &Application| (its.protocol == Some(own)) == its.is_spoken;
         let is_own = !rule.header.protocol.is_application() || rule.header.protocol == own;
-        is_own && application
+        is_own && rule.applications.iter().all(is_as_asked)
     }
 
     fn is_between(&self, rule: &Compiled, direction: Direction) -> bool {

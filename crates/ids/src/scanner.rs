@@ -14,7 +14,8 @@ use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
 use lockgate_model::{
-    Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Signature, Sink, Want, Wish,
+    Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Signature, Sink, Transaction,
+    TransactionId, Want, Wish,
 };
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +34,7 @@ pub(crate) struct Transmission {
     facts: Facts,
     memory: Arc<Mutex<Memory>>,
     direction: Direction,
+    transaction: TransactionId,
     candidates: Candidates,
     line: Vec<u8>,
     header: Vec<u8>,
@@ -50,13 +52,14 @@ impl Transmission {
         database: Arc<Database>,
         facts: Facts,
         memory: Arc<Mutex<Memory>>,
-        direction: Direction,
+        about: &Transaction,
     ) -> Self {
         Self {
             database,
             facts,
             memory,
-            direction,
+            direction: about.direction,
+            transaction: about.id,
             candidates: Candidates::default(),
             line: Vec::new(),
             header: Vec::new(),
@@ -69,8 +72,8 @@ impl Transmission {
 
     /// A sticky buffer is there, whole.
     fn fill(&mut self, sticky: Sticky, bytes: &[u8]) {
-        let Self { database, facts, memory, direction, candidates, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, memory };
+        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for view in database.views.of(sticky) {
             let transformed = database.views.transformed(view, bytes);
             let bytes = transformed.as_deref().unwrap_or(bytes);
@@ -136,8 +139,8 @@ impl Transmission {
 
     /// What holds by now is told.
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, candidates, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, memory };
+        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
@@ -158,8 +161,8 @@ impl Transmission {
 
     /// The streams of a part go on, or end.
     fn run(&mut self, part: PartId, chunk: Option<&[u8]>, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, candidates, streams, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, memory };
+        let Self { database, facts, memory, direction, transaction, candidates, streams, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
             let unsearched = &database.unsearched[usize::from(stream.view.0)];
             let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {

@@ -28,6 +28,9 @@ impl Key {
         let destination = matches!(threshold.counting, Counting::Destination | Counting::Pair)
             .then_some(between.destination);
         let flow = if threshold.counting == Counting::Flow { between.flow } else { 0 };
+        // Of a pair it does not matter who sends.
+        let is_swapped = threshold.counting == Counting::Pair && source > destination;
+        let (source, destination) = if is_swapped { (destination, source) } else { (source, destination) };
         Self { rule, source, destination, flow }
     }
 }

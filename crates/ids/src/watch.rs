@@ -14,8 +14,8 @@ use crate::ruleset::header::Protocol;
 use crate::ruleset::sticky::Sticky;
 use crate::search::{Patterns, Search};
 use crate::thresholds::Pair;
-use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, Wish};
-use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Transport, Verdict};
+use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
+use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +33,8 @@ pub struct Alert {
     pub hit: Hit,
     /// In what it was found.
     pub found_in: FoundIn,
+    /// Whether it is to be told: a rule may stop what it matches and say nothing of it.
+    pub is_told: bool,
 }
 
 /// In what a rule was found that a packet has matched.
@@ -42,6 +44,8 @@ pub enum FoundIn {
     Packet,
     /// The stream that it belongs to.
     Stream,
+    /// This transaction, whose packet had the last word.
+    Transaction(TransactionId),
 }
 
 /// One connection on the wire, or all packets that belong to none.
@@ -67,7 +71,8 @@ struct Moment<'m, 'p> {
     flow: Option<&'m Flow>,
     direction: Direction,
     is_established: bool,
-    segment: Verdict,
+    /// Whether its payload belongs to the stream.
+    is_in_stream: bool,
     source: Option<SocketAddr>,
     destination: Option<SocketAddr>,
     carrier: Carrier,
@@ -93,7 +98,7 @@ enum Found {
     /// In the stream.
     InStream(Option<u64>),
     /// In what a protocol made of it.
-    InContent(Option<u64>),
+    InContent(Option<u64>, u64),
     /// Its pattern alone, in the packet.
     Pattern,
     /// Nothing was looked for.
@@ -110,14 +115,17 @@ impl Watch {
         let client = SocketAddr::new(flow.client.address, flow.client.port);
         let server = SocketAddr::new(flow.server.address, flow.server.port);
         let protocol = model::Protocol::Unknown;
-        Self::of(database, Facts { id: flow.id, protocol, client, server: Some(server) })
+        Self::of(
+            database,
+            Facts { id: flow.id, protocol, is_recognised: false, client, server: Some(server) },
+        )
     }
 
     /// For packets that belong to no flow.
     pub fn stray(database: &Arc<Database>) -> Self {
         let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
         let protocol = model::Protocol::Unknown;
-        Self::of(database, Facts { id: 0, protocol, client: nobody, server: None })
+        Self::of(database, Facts { id: 0, protocol, is_recognised: false, client: nobody, server: None })
     }
 
     fn of(database: &Arc<Database>, facts: Facts) -> Self {
@@ -136,7 +144,7 @@ impl Watch {
     /// It is known now what is spoken, or it has changed. For the transactions of that protocol: what rules note of the flow
     /// is shared by them and the packets.
     pub fn speaks(&mut self, protocol: model::Protocol) -> Box<dyn FlowState> {
-        self.facts.protocol = protocol;
+        (self.facts.protocol, self.facts.is_recognised) = (protocol, true);
         self.is_known = [false; 2];
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
         Box::new(Connection::sharing(database, self.facts, memory))
@@ -171,7 +179,7 @@ impl Watch {
             flow: place.flow,
             direction: place.direction,
             is_established: place.is_established,
-            segment: place.segment,
+            is_in_stream: place.segment == Verdict::Taken && packet.tcp().is_some_and(is_read),
             source: address(packet.ip.as_ref().map(Ip::source), from),
             destination: address(packet.ip.as_ref().map(Ip::destination), to),
             carrier: Carrier::of(&packet.transport),
@@ -180,7 +188,7 @@ impl Watch {
     }
 
     /// The flow ends: what has come is all there is.
-    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert)) {
+    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert, Direction)) {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let (client, server) = (Some(self.facts.client), self.facts.server);
             let is_up = direction == Direction::ToServer;
@@ -190,12 +198,12 @@ impl Watch {
                 flow: Some(flow),
                 direction,
                 is_established: true,
-                segment: Verdict::Ignored,
+                is_in_stream: false,
                 source,
                 destination,
                 carrier: Carrier::Tcp,
             };
-            self.ask(&moment, tell);
+            self.ask(&moment, &mut |alert| tell(alert, direction));
         }
     }
 
@@ -222,7 +230,10 @@ impl Watch {
             match alert.hit.signature.as_ref().map(|its| its.wish) {
                 Some(Wish::Pass) => {
                     is_passed = true;
-                    self.is_passed |= alert.found_in == FoundIn::Stream;
+                    self.is_passed |= alert.found_in != FoundIn::Packet;
+                    if database.rules[candidate.rule as usize].is_told_of_pass {
+                        tell(alert);
+                    }
                     break;
                 }
                 _ => tell(alert),
@@ -231,7 +242,7 @@ impl Watch {
         let side = at(moment.direction);
         if moment.flow.is_some() && !is_passed {
             self.is_begun[side] = true;
-            self.is_known[side] |= self.facts.protocol != model::Protocol::Unknown;
+            self.is_known[side] |= self.facts.is_recognised;
         }
         if let Some(side) = &mut self.sides[side] {
             side.is_new = false;
@@ -249,8 +260,10 @@ impl Watch {
         if moment.flow.is_some() {
             let mut memory = locked(&self.memory);
             let waiting = memory.take_waiting(moment.direction);
-            found
-                .extend(waiting.map(|one| Candidate { rule: one.rule, found: Found::InContent(one.offset) }));
+            found.extend(waiting.map(|one| Candidate {
+                rule: one.rule,
+                found: Found::InContent(one.offset, one.transaction.0),
+            }));
         }
         let nothing = |rule: &u32| Candidate { rule: *rule, found: Found::Nothing };
         for event in &self.events {
@@ -261,7 +274,7 @@ impl Watch {
                 found.extend(database.groups.with_event(event).iter().map(nothing));
             }
             search(&group.packet, packet.payload, &mut found);
-            if moment.carrier == Carrier::Tcp && moment.segment != Verdict::Taken {
+            if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
                 search(&group.stream, packet.payload, &mut found);
             }
         }
@@ -294,8 +307,14 @@ impl Watch {
             flow: self.facts.id,
         };
         let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
-        let Decision::Told(wish) = decision else { return None };
-        Some(Alert { hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
+        let (wish, is_told) = match decision {
+            Decision::Told(wish) => (wish, true),
+            Decision::Silent if rule.signature.wish == Wish::Stop => (Wish::Stop, false),
+            Decision::Silent | Decision::NotNow => return None,
+        };
+        let found_in =
+            if asked.is_of_flow && found_in == FoundIn::Packet { FoundIn::Stream } else { found_in };
+        Some(Alert { is_told, hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
     }
 
     /// Whether a rule is about packets between these, of such a flow.
@@ -340,7 +359,7 @@ impl Watch {
                 sticky == Sticky::Payload
                     || bytes.is_some_and(|bytes| {
                         let answer =
-                            holds_with(&list.tests, &list.of_decoded, Piece::whole(bytes), steps, variables);
+                            holds_with(&list.tests, &list.of_decoded, Piece::whole(&bytes), steps, variables);
                         matches!(answer, Answer::Yes { .. })
                     })
             })
@@ -361,13 +380,17 @@ impl Watch {
         let is_payload = |view| database.views.sticky(view) == Sticky::Payload;
         if !rule.lists.iter().any(|list| is_payload(list.view)) {
             return match candidate.found {
-                Found::InContent(offset) => Some((offset, FoundIn::Stream)),
+                Found::InContent(offset, of) => Some((offset, FoundIn::Transaction(TransactionId(of)))),
                 _ => Some((None, FoundIn::Packet)),
             };
         }
         let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps, variables) {
             Answer::Yes { offset } => Some(offset),
             Answer::No | Answer::Spent => None,
+        };
+        let found_in = |place| match candidate.found {
+            Found::InContent(_, of) => FoundIn::Transaction(TransactionId(of)),
+            _ => place,
         };
         // A rule whose pattern is searched has been asked of the stream when it was found there.
         let is_late = candidate.found != Found::Pattern && asked.reads != Reads::Packet;
@@ -376,20 +399,24 @@ impl Watch {
         if let Some(side) = side.filter(|_| is_late && moment.carrier == Carrier::Tcp)
             && let Some(offset) = in_piece(side.piece())
         {
-            return Some((offset, FoundIn::Stream));
+            return Some((offset, found_in(FoundIn::Stream)));
         }
         let packet = moment.packet?;
-        let is_in_stream = moment.carrier == Carrier::Tcp && moment.segment == Verdict::Taken;
         match asked.reads {
             Reads::StreamOnly => None,
-            Reads::Stream if is_in_stream => None,
-            _ => in_piece(Piece::whole(packet.payload)).map(|offset| (offset, FoundIn::Packet)),
+            Reads::Stream if moment.is_in_stream => None,
+            _ => in_piece(Piece::whole(packet.payload)).map(|offset| (offset, found_in(FoundIn::Packet))),
         }
     }
 }
 
 fn is_content(candidate: &Candidate) -> bool {
-    matches!(candidate.found, Found::InContent(_))
+    matches!(candidate.found, Found::InContent(..))
+}
+
+/// Whether what a segment brings is read as a part of the stream: what a RST brings never is, what a SYN does by TCP Fast Open.
+fn is_read(tcp: &Tcp<'_>) -> bool {
+    !tcp.has(tcp_flag::RST) && (!tcp.has(tcp_flag::SYN) || tcp.options().fast_open.is_some())
 }
 
 /// The rules whose patterns are in a payload.

@@ -103,7 +103,8 @@ impl Observer for Asker {
 
     fn flow_ends(&mut self, flow: &Flow, _why: FlowEnd) {
         let mut watch = self.watches.remove(&flow.id).unwrap();
-        watch.end(flow, &mut note(&mut self.found));
+        let mut note = note(&mut self.found);
+        watch.end(flow, &mut |alert, _| note(alert));
     }
 }
 

@@ -113,6 +113,9 @@ fn ids() -> Command {
                 "What $NAME stands for in rules, such as HOME_NET=[10.0.0.0/8]",
             ),
             word("only").value_name("WHAT").value_parser(["alerts"]).help("Tell of alerts alone, not of flows and what was said"),
+            word("action-order").value_name("ACTIONS").default_value("pass,drop,reject,alert").help(
+                "Which rules go first of those that match at one moment",
+            ),
             flag("payload").help("Show the packet and its payload in alerts"),
             word("checksums").value_name("HOW").value_parser(["verify", "ignore"]).default_value("verify").help(
                 "Whether segments with a wrong checksum are left out, as their receiver does",

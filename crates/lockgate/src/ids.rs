@@ -66,6 +66,9 @@ fn configured(arguments: &ArgMatches) -> Result<Config, u8> {
     if !rules.is_empty() {
         config.rules = rules.into_iter().map(Source::Path).collect();
     }
+    if let Some(order) = arguments.get_one::<String>("action-order") {
+        config.action_order = order.split(',').map(|word| word.trim().to_owned()).collect();
+    }
     for variable in arguments.get_many::<String>("variable").into_iter().flatten() {
         let Some((name, list)) = variable.split_once('=') else {
             eprintln!("lockgate: --variable {variable:?} lacks its =: write it as HOME_NET=10.0.0.0/8");

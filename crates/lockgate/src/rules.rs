@@ -43,6 +43,10 @@ pub fn load_by(config: &Config, clock: Clock) -> Rules {
             set(&mut sources, name, list).err().map(|reason| format!("ids.variables: {name}: {reason}")),
         );
     }
+    let order: Vec<&str> = config.action_order.iter().map(String::as_str).collect();
+    errors.extend(
+        sources.set_action_order(&order).err().map(|reason| format!("ids.action_order: {reason} are wanted")),
+    );
     for source in &config.rules {
         match source {
             Source::Demonstration => sources.add(DEMONSTRATION_NAME, DEMONSTRATION),

@@ -29,6 +29,8 @@ pub struct Alarm {
     pub direction: Direction,
     /// Whether it was found in the stream, and not in this packet alone.
     pub is_of_stream: bool,
+    /// Whether it is told: a rule may stop what it matches and say nothing of it.
+    pub is_told: bool,
 }
 
 impl Alarm {
@@ -43,6 +45,7 @@ impl Alarm {
             transaction: Some(transaction),
             direction,
             is_of_stream: true,
+            is_told: true,
         }
     }
 
@@ -57,6 +60,7 @@ impl Alarm {
             transaction,
             direction,
             is_of_stream: transaction.is_some(),
+            is_told: true,
         }
     }
 
@@ -86,6 +90,9 @@ impl<W: Write> Eve<W> {
     /// A rule has matched.
     pub fn alert(&mut self, alarm: &Alarm, scene: Scene<'_>, describe: impl FnOnce(&mut Object<'_>)) {
         let Scene { flow, packet, heard, spoken, is_blocked } = scene;
+        if !alarm.is_told {
+            return;
+        }
         self.alerts += 1;
         let (evidence, link) = (self.evidence, self.link);
         let ends = match (packet, flow) {

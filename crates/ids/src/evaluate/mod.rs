@@ -296,7 +296,8 @@ impl Evaluation<'_> {
             From::End => self.bytes.len() as i64,
         };
         let to = begins.checked_add(distance)?.checked_add(jump.post_offset)?;
-        usize::try_from(to).ok().filter(|to| *to <= self.bytes.len())
+        // Before the beginning is the beginning.
+        usize::try_from(to.max(0)).ok().filter(|to| *to <= self.bytes.len())
     }
 
     fn extract(&mut self, extract: &crate::ruleset::bytes::ByteExtract, at: usize) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use crate::ruleset::bits::{Stream, StreamSize};
 use crate::ruleset::content::{Amount, Place};
-use crate::ruleset::header::Protocol;
+use crate::ruleset::header::{Action, Protocol};
 use crate::ruleset::packet::PacketTest;
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
@@ -41,6 +41,8 @@ pub(crate) struct Asked {
     pub events: Box<[Box<str>]>,
     pub reads: Reads,
     pub occasion: Occasion,
+    /// Whether what it wants is wanted of the flow, whichever packet it is: it asks nothing of packets themselves.
+    pub is_of_flow: bool,
     /// Which of the rule's lists are about packets: a bit for each. The others are about what a protocol made of the stream.
     pub lists: u64,
 }
@@ -82,6 +84,7 @@ impl Asked {
             events: rule.events.clone().into(),
             reads: reads(rule),
             occasion: occasion(rule),
+            is_of_flow: is_of_flow(rule),
             lists,
         })
     }
@@ -123,19 +126,32 @@ fn is_placed(test: &Test) -> bool {
     }
 }
 
-fn occasion(rule: &Rule) -> Occasion {
-    let header = &rule.header;
-    let is_bare = rule.lists.is_empty()
+/// Whether a rule asks for nothing but who speaks to whom, and in which protocol.
+fn is_bare(rule: &Rule) -> bool {
+    rule.lists.is_empty()
         && rule.packet.is_empty()
         && rule.stream_sizes.is_empty()
         && rule.events.is_empty()
         && rule.integers.is_empty()
-        && rule.flow.is_fragmented.is_none();
+        && rule.flow.is_fragmented.is_none()
+}
+
+fn is_of_flow(rule: &Rule) -> bool {
+    let is_application = rule.header.protocol.is_application() || !rule.applications.is_empty();
     let is_untold = rule.flow == Default::default();
-    let has_ports = !header.source_ports.is_any() || !header.destination_ports.is_any();
-    match (is_bare, rule.application) {
-        (true, Some(_)) if !header.protocol.is_application() => Occasion::ProtocolKnown,
-        (true, None) if is_untold && !has_ports && is_below_protocols(header.protocol) => {
+    is_bare(rule) && (is_application || is_untold && (rule.header.action == Action::Pass || !has_ports(rule)))
+}
+
+fn has_ports(rule: &Rule) -> bool {
+    !rule.header.source_ports.is_any() || !rule.header.destination_ports.is_any()
+}
+
+fn occasion(rule: &Rule) -> Occasion {
+    let header = &rule.header;
+    let is_untold = rule.flow == Default::default();
+    match (is_bare(rule), rule.applications.is_empty()) {
+        (true, false) if !header.protocol.is_application() => Occasion::ProtocolKnown,
+        (true, true) if is_untold && !has_ports(rule) && is_below_protocols(header.protocol) => {
             Occasion::FirstOfSide
         }
         _ => Occasion::Packet,

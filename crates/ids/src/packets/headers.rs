@@ -5,6 +5,7 @@ use crate::ruleset::bits::{Counted, StreamSize};
 use crate::ruleset::packet::{FlagMode, PacketTest};
 use crate::ruleset::sticky::Sticky;
 use lockgate_packet::{Checksum, Flow, Ip, Ipv4, Packet, Transport};
+use std::borrow::Cow;
 
 /// Whether a packet is as a test asks.
 pub(crate) fn holds(test: &PacketTest, packet: &Packet<'_>, flow: Option<&Flow>) -> bool {
@@ -109,14 +110,15 @@ pub(crate) fn size_holds(asked: StreamSize, flow: Option<&Flow>) -> bool {
 }
 
 /// The bytes of a header that a rule looks into.
-pub(crate) fn header<'a>(sticky: Sticky, packet: &Packet<'a>) -> Option<&'a [u8]> {
-    match (sticky, &packet.ip, &packet.transport) {
-        (Sticky::Ipv4Header, Some(Ip::V4(ip)), _) => Some(ip.header()),
-        (Sticky::Ipv6Header, Some(Ip::V6(ip)), _) => Some(ip.header()),
-        (Sticky::TcpHeader, _, Transport::Tcp(tcp)) => Some(tcp.header()),
-        (Sticky::UdpHeader, _, Transport::Udp(udp)) => Some(udp.header()),
+pub(crate) fn header<'a>(sticky: Sticky, packet: &Packet<'a>) -> Option<Cow<'a, [u8]>> {
+    Some(match (sticky, &packet.ip, &packet.transport) {
+        (Sticky::Ipv4Header, Some(Ip::V4(ip)), _) => ip.header().into(),
+        (Sticky::Ipv6Header, Some(Ip::V6(ip)), _) if ip.extensions().is_empty() => ip.header().into(),
+        (Sticky::Ipv6Header, Some(Ip::V6(ip)), _) => [ip.header(), ip.extensions()].concat().into(),
+        (Sticky::TcpHeader, _, Transport::Tcp(tcp)) => tcp.header().into(),
+        (Sticky::UdpHeader, _, Transport::Udp(udp)) => udp.header().into(),
         (Sticky::Icmpv4Header, _, Transport::Icmp4(icmp))
-        | (Sticky::Icmpv6Header, _, Transport::Icmp6(icmp)) => Some(icmp.header()),
-        _ => None,
-    }
+        | (Sticky::Icmpv6Header, _, Transport::Icmp6(icmp)) => icmp.header().into(),
+        _ => return None,
+    })
 }

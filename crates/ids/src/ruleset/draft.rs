@@ -3,7 +3,7 @@
 use super::Fault;
 use super::bits::FlowTest;
 use super::content::{Amount, Content, Fast, Place};
-use super::header::{Header, Protocol};
+use super::header::{Application, Header, Protocol};
 use super::rule::{List, Rule, Test};
 use super::sticky::Sticky;
 use super::transform::Transform;
@@ -89,7 +89,8 @@ impl Draft {
             stream_sizes: Vec::new(),
             threshold: None,
             is_silent: false,
-            application: None,
+            is_told_of_pass: false,
+            applications: Vec::new(),
             events: Vec::new(),
         };
         let dialect = if is_snort3 { Dialect::Snort3 } else { Dialect::Suricata };
@@ -208,9 +209,9 @@ impl Draft {
     fn find_protocol(&mut self) {
         let of = self.rule.lists.iter().find_map(|list| list.sticky.protocol());
         if let Some(of) =
-            of.filter(|_| self.rule.application.is_none() && !self.rule.header.protocol.is_application())
+            of.filter(|_| self.rule.applications.is_empty() && !self.rule.header.protocol.is_application())
         {
-            self.rule.application = Some((of, true));
+            self.rule.applications.push(Application { protocol: Some(of), is_spoken: true });
         }
         if self.rule.flow.direction.is_none() {
             let sides = self.rule.lists.iter().map(|list| list.sticky.side());

@@ -5,7 +5,7 @@ use super::bits::{self, FlowBits, FlowInteger, FlowTest, StreamSize};
 use super::bytes;
 use super::content::{Amount, Content, DISTANCE_MAX, Fast, Place, bytes_of};
 use super::draft::{Dialect, Draft, PlaceWord};
-use super::header::Protocol;
+use super::header::{Application, Protocol};
 use super::integer::{self, Compare};
 use super::packet::{self, PacketTest};
 use super::pcre;
@@ -105,6 +105,10 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("detection_filter", |draft, word| threshold(draft, word, Some(ThresholdKind::Filter))),
     ("noalert", |draft, _| {
         draft.rule.is_silent = true;
+        Ok(())
+    }),
+    ("alert", |draft, _| {
+        draft.rule.is_told_of_pass = true;
         Ok(())
     }),
     ("app-layer-protocol", application),
@@ -440,20 +444,20 @@ fn application(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let text = word.unquoted()?;
     let text = text.split(',').next().unwrap_or_default();
     let (name, is_that) = text.strip_prefix('!').map_or((text, true), |name| (name, false));
-    if name == "failed" || name == "unknown" {
-        return Err(word.fault("protocols that were not recognised are not told apart"));
-    }
     let protocol = Protocol::of_application(name);
-    let protocol =
-        protocol.ok_or_else(|| word.fault(format!("{name:?} is no protocol that is known here")))?;
-    draft.rule.application = Some((protocol, is_that));
+    if protocol.is_none() && name != "failed" {
+        return Err(word.fault(format!("{name:?} is no protocol that is known here")));
+    }
+    draft.rule.applications.push(Application { protocol, is_spoken: is_that });
     Ok(())
 }
 
 /// Snort 3: one of these protocols.
 fn service(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let mut known = word.fields()?.filter_map(Protocol::of_application);
-    draft.rule.application = known.next().filter(|_| known.next().is_none()).map(|protocol| (protocol, true));
+    if let Some(protocol) = known.next().filter(|_| known.next().is_none()) {
+        draft.rule.applications.push(Application { protocol: Some(protocol), is_spoken: true });
+    }
     Ok(())
 }
 
@@ -467,15 +471,15 @@ fn checksum(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
 }
 
 fn file_extension(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    name_ends(draft, word, ".")
+    in_name(draft, word, ".", true)
 }
 
 fn file_name(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    name_ends(draft, word, "")
+    in_name(draft, word, "", false)
 }
 
-/// The file's name ends so, in any case.
-fn name_ends(draft: &mut Draft, word: &Word<'_>, prefix: &str) -> Result<(), Fault> {
+/// That is in the file's name, or at its end, in any case.
+fn in_name(draft: &mut Draft, word: &Word<'_>, prefix: &str, is_end: bool) -> Result<(), Fault> {
     let value = word.needed()?;
     let (value, is_negated) =
         value.strip_prefix('!').map_or((value, false), |rest| (rest.trim_start(), true));
@@ -485,7 +489,7 @@ fn name_ends(draft: &mut Draft, word: &Word<'_>, prefix: &str) -> Result<(), Fau
         is_negated,
         any_case: true,
         place: Place::ANYWHERE,
-        ends_buffer: true,
+        ends_buffer: is_end,
         fast: Fast::Perhaps,
     };
     draft.ask_in(Sticky::FileName, Test::Content(content), word)

@@ -3,7 +3,7 @@
 use super::bits::{Bit, FlowInteger, FlowTest, StreamSize};
 use super::bytes::{Base64, ByteExtract, ByteJump, ByteMath, ByteTest, IsDataAt};
 use super::content::Content;
-use super::header::{Header, Protocol};
+use super::header::{Application, Header};
 use super::integer::Compare;
 use super::packet::PacketTest;
 use super::pcre::Pcre;
@@ -34,8 +34,10 @@ pub(crate) struct Rule {
     pub threshold: Option<Threshold>,
     /// Whether what it finds is not told.
     pub is_silent: bool,
-    /// `app-layer-protocol`: the protocol, and whether it is to be that one.
-    pub application: Option<(Protocol, bool)>,
+    /// `alert` in a rule that lets pass: that is told.
+    pub is_told_of_pass: bool,
+    /// `app-layer-protocol`, each of them.
+    pub applications: Vec<Application>,
     /// `app-layer-event`.
     pub events: Vec<Box<str>>,
 }
