@@ -15,6 +15,8 @@ mod side;
 mod smtp;
 mod tls;
 
+pub use coding::seen_as;
+
 use dns::Dns;
 use ftp::Ftp;
 use ftp_data::FtpData;
