@@ -108,6 +108,10 @@ int lockgate_builder_add_rules_file(lockgate_builder *builder, const char *path,
 int lockgate_builder_add_signatures(lockgate_builder *builder, const char *name, const void *bytes, size_t length,
                                     lockgate_error **error);
 int lockgate_builder_add_signatures_file(lockgate_builder *builder, const char *path, lockgate_error **error);
+/* A limit, by its name in the gateway's configuration: of one message "depth_max", "parts_max", "expansion_max",
+ * "expansion_free_bytes", "decoded_bytes_max", "part_held_bytes_max", "held_bytes_max"; of all messages of the database
+ * together "content_pool_bytes". Returns 0, or LOCKGATE_FAILED. */
+int lockgate_builder_limit(lockgate_builder *builder, const char *name, uint64_t value, lockgate_error **error);
 /* Builds the database, and frees the builder in any case. It fails where of a file with rules not one can be used; what else
  * is left out, the database lists. */
 lockgate_database *lockgate_builder_build(lockgate_builder *builder, lockgate_error **error);
