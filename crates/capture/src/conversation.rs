@@ -3,13 +3,15 @@
 use crate::detect::{self, BEGINNING_BYTES_MAX, Detected};
 use crate::eve::{Alarm, Eve, Known, Scene};
 use crate::expected::Expected;
-use crate::sniffer::Engines;
+use crate::heard::Heard;
+use crate::sniffer::{Engines, Unbegun};
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
 use lockgate_model::{self as model, Direction, Engine, Protocol, Security, TransactionId};
-use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place};
+use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place, protocol};
 use lockgate_proto::dns;
+use std::borrow::Cow;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,9 +36,26 @@ pub struct Conversation {
     spoken: Option<Protocol>,
     /// What was found in one direction waits for a packet that goes there.
     waiting: Vec<Alarm>,
+    /// What was odd in one direction does, too.
+    odd: Vec<(&'static str, Direction)>,
+    /// What was last heard each way, where alerts show it.
+    heard: Option<Box<[Heard; 2]>>,
     is_alerted: bool,
-    /// Whether what comes goes no further.
-    is_blocked: bool,
+    /// What becomes of what comes.
+    fate: Fate,
+    /// Whether who was taken for the client is the server: the beginning was not seen, and what is said tells.
+    is_turned: bool,
+}
+
+/// What becomes of what comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is asked about.
+    Asked,
+    /// It passes unasked.
+    Passed,
+    /// It goes no further.
+    Stopped,
 }
 
 /// What is known of what is said.
@@ -55,18 +74,53 @@ impl Conversation {
             said: Said::Beginning(Vec::new()),
             spoken: None,
             waiting: Vec::new(),
+            odd: Vec::new(),
+            heard: None,
             is_alerted: false,
-            is_blocked: false,
+            fate: Fate::Asked,
+            is_turned: false,
         }
     }
 
-    /// Whether what comes goes no further.
-    pub fn is_blocked(&self) -> bool {
-        self.is_blocked
+    /// Whether what comes is still asked about.
+    pub fn is_asked(&self) -> bool {
+        self.fate == Fate::Asked
+    }
+
+    /// The flow as it is.
+    fn seen<'f>(&self, flow: &'f Flow) -> Cow<'f, Flow> {
+        if !self.is_turned {
+            return Cow::Borrowed(flow);
+        }
+        let mut turned = flow.clone();
+        turned.turn_round();
+        Cow::Owned(turned)
+    }
+
+    /// Which way it goes.
+    fn way(&self, direction: Direction) -> Direction {
+        if self.is_turned { direction.reverse() } else { direction }
+    }
+
+    /// What becomes of a connection whose beginning was not seen.
+    fn judge_beginning(&mut self, engines: &Engines, flow: &Flow) {
+        if flow.protocol == protocol::TCP && flow.tcp.is_none_or(|tcp| tcp.is_midstream) {
+            self.fate = match engines.unbegun {
+                Unbegun::Asked => Fate::Asked,
+                Unbegun::Passed => Fate::Passed,
+                Unbegun::Stopped => Fate::Stopped,
+            };
+        }
     }
 
     /// The next bytes of a side of its stream.
     pub fn data<W: Write>(&mut self, flow: &Flow, chunk: Chunk<'_>, around: &mut Around<'_, W>) {
+        let chunk = Chunk { direction: self.way(chunk.direction), ..chunk };
+        let flow = &*self.seen(flow);
+        if around.eve.shows_streams() {
+            let [up, down] = &mut **self.heard.get_or_insert_default();
+            if chunk.direction == Direction::ToServer { up } else { down }.push(chunk.bytes);
+        }
         if let Some(watch) = &mut self.watch {
             watch.data(chunk);
         }
@@ -116,17 +170,22 @@ impl Conversation {
 
     /// Bytes of a side of its stream were missed.
     pub fn gap<W: Write>(&mut self, flow: &Flow, gap: Gap, around: &mut Around<'_, W>) {
-        match &self.said {
+        let (direction, flow) = (self.way(gap.direction), &*self.seen(flow));
+        if let Some([up, down]) = self.heard.as_deref_mut() {
+            if direction == Direction::ToServer { up } else { down }.miss(gap.bytes);
+        }
+        match &mut self.said {
             Said::In(_) => {
-                self.say(flow, around, |speech, telling| speech.gap(gap.direction, gap.bytes, telling));
+                self.say(flow, around, |speech, telling| speech.gap(direction, gap.bytes, telling))
             }
-            // What comes behind it is no beginning.
-            Said::Beginning(_) => self.give_up(),
+            // What comes behind it may be a beginning.
+            Said::Beginning(begun) => begun.retain(|(its, _)| *its != direction),
         }
     }
 
     /// A side of its stream has ended.
     pub fn side_ends<W: Write>(&mut self, flow: &Flow, direction: Direction, around: &mut Around<'_, W>) {
+        let (direction, flow) = (self.way(direction), &*self.seen(flow));
         self.say(flow, around, |speech, telling| speech.end(direction, telling));
     }
 
@@ -139,23 +198,24 @@ impl Conversation {
         around: &mut Around<'_, W>,
     ) {
         let Some(flow) = place.flow else { return };
-        let direction = place.direction;
+        if flow.counts.iter().map(|counts| counts.packets).sum::<u64>() <= 1 {
+            self.judge_beginning(around.engines, flow);
+        }
+        if !self.is_asked() {
+            return;
+        }
+        let (direction, flow) = (self.way(place.direction), &*self.seen(flow));
+        let place = &Place { flow: Some(flow), direction, ..*place };
         if packet.udp().is_some() && !packet.is_fragment() && !packet.payload.is_empty() {
             self.datagram(flow, direction, packet.payload, around);
         }
         if let Some(watch) = &mut self.watch {
+            self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
         }
-        let mut waiting = std::mem::take(&mut self.waiting);
-        alarms.extend(waiting.extract_if(.., |alarm| alarm.direction == direction));
-        self.waiting = waiting;
+        alarms.extend(self.waiting.extract_if(.., |alarm| alarm.direction == direction));
         for alarm in alarms.drain(..) {
-            self.is_alerted = true;
-            let is_blocked = around.engines.stops(&alarm);
-            // What is about this packet alone stops this packet alone.
-            self.is_blocked |= is_blocked && alarm.is_of_stream;
-            let scene = Scene { flow: Some(flow), packet: Some(packet), spoken: self.spoken, is_blocked };
-            self.tell(&alarm, scene, around.eve);
+            self.tell(&alarm, flow, Some(packet), around);
         }
         if let Said::In(speech) = &mut self.said
             && self.waiting.is_empty()
@@ -166,16 +226,17 @@ impl Conversation {
 
     /// The flow has ended.
     pub fn ends<W: Write>(mut self, flow: &Flow, why: FlowEnd, around: &mut Around<'_, W>) {
-        self.end_sides(flow, around);
+        if self.is_asked() {
+            self.end_sides(flow, around);
+        }
+        let flow = &*self.seen(flow);
         let mut alarms = std::mem::take(&mut self.waiting);
-        if let Some(watch) = self.watch.as_mut().filter(|_| !self.is_blocked) {
+        if let Some(watch) = self.watch.as_mut().filter(|_| self.fate == Fate::Asked) {
+            self.odd.drain(..).for_each(|(name, _)| watch.event(name));
             watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
         }
         for alarm in alarms {
-            self.is_alerted = true;
-            let is_blocked = around.engines.stops(&alarm);
-            let scene = Scene { flow: Some(flow), packet: None, spoken: self.spoken, is_blocked };
-            self.tell(&alarm, scene, around.eve);
+            self.tell(&alarm, flow, None, around);
         }
         around.eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
     }
@@ -186,8 +247,25 @@ impl Conversation {
         }
     }
 
-    fn tell<W: Write>(&self, alarm: &Alarm, scene: Scene<'_>, eve: &mut Eve<W>) {
-        eve.alert(alarm, scene, |event| {
+    fn tell<W: Write>(
+        &mut self,
+        alarm: &Alarm,
+        flow: &Flow,
+        packet: Option<&Packet<'_>>,
+        around: &mut Around<'_, W>,
+    ) {
+        let is_blocked = around.engines.stops(alarm);
+        self.is_alerted = true;
+        // What is about this packet alone stops this packet alone.
+        if is_blocked && alarm.is_of_stream {
+            self.fate = Fate::Stopped;
+        }
+        let heard = self.heard.as_deref().map(|[up, down]| match alarm.direction {
+            Direction::ToServer => up.bytes(),
+            Direction::ToClient => down.bytes(),
+        });
+        let scene = Scene { flow: Some(flow), packet, heard, spoken: self.spoken, is_blocked };
+        around.eve.alert(alarm, scene, |event| {
             if let (Said::In(speech), Some(transaction)) = (&self.said, alarm.transaction) {
                 speech.describe(transaction, event);
             }
@@ -208,8 +286,8 @@ impl Conversation {
         go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
         self.waiting.truncate(WAITING_MAX);
         for (name, direction) in odd {
-            if let Some(watch) = &mut self.watch {
-                watch.event(name);
+            if self.odd.len() < WAITING_MAX {
+                self.odd.push((name, direction));
             }
             around.eve.anomaly(flow, direction, self.spoken, name);
         }
@@ -225,8 +303,14 @@ impl Conversation {
         };
         let (client, server) = (side(Direction::ToServer), side(Direction::ToClient));
         match detect::detect(&client, &server, flow.server.port) {
-            Detected::Unsure => {}
-            Detected::Nothing => self.give_up(),
+            detected @ (Detected::Unsure | Detected::Nothing) => {
+                let turned = detect::detect(&server, &client, flow.client.port);
+                if !self.is_turned && flow.is_midstream() && matches!(turned, Detected::Spoken(_)) {
+                    self.turn(flow, around);
+                } else if detected == Detected::Nothing {
+                    self.give_up();
+                }
+            }
             Detected::Spoken(spoken) => {
                 let Said::Beginning(begun) = self.speak(around.engines, flow, spoken) else { return };
                 for (direction, bytes) in begun {
@@ -235,6 +319,25 @@ impl Conversation {
                 }
             }
         }
+    }
+
+    /// Who was taken for the client is the server: what has come is heard anew.
+    fn turn<W: Write>(&mut self, flow: &Flow, around: &mut Around<'_, W>) {
+        self.is_turned = true;
+        let flow = &*self.seen(flow);
+        self.watch = around.engines.rules.as_ref().map(|rules| Watch::new(rules, flow));
+        if let Said::Beginning(begun) = &mut self.said {
+            let mut offsets = [0, 0];
+            for (direction, bytes) in begun {
+                *direction = direction.reverse();
+                let offset = &mut offsets[usize::from(*direction == Direction::ToClient)];
+                if let Some(watch) = &mut self.watch {
+                    watch.data(Chunk { direction: *direction, offset: *offset, bytes });
+                }
+                *offset += bytes.len() as u64;
+            }
+        }
+        self.recognise(flow, around);
     }
 
     /// It is known what is spoken. Gives what was known before.

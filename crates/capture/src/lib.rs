@@ -7,10 +7,11 @@ mod detect;
 mod eve;
 mod expected;
 mod file;
+mod heard;
 mod sniffer;
 mod speech;
 
 pub use eve::{Evidence, Wanted};
 pub use file::{CaptureError, Frame, Told, frames};
-pub use sniffer::{Enforcement, Engines, Sniffer, Summary};
+pub use sniffer::{Enforcement, Engines, Sniffer, Summary, Unbegun};
 pub use speech::seen_as;

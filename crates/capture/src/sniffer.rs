@@ -21,6 +21,18 @@ pub enum Enforcement {
     Stopped,
 }
 
+/// What becomes of connections whose beginning was not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unbegun {
+    /// Rules are asked about what is seen of them.
+    #[default]
+    Asked,
+    /// They pass unasked.
+    Passed,
+    /// They go no further.
+    Stopped,
+}
+
 /// Who looks at what is seen.
 pub struct Engines {
     /// All that is loaded, the rules among it.
@@ -31,6 +43,8 @@ pub struct Engines {
     pub rules: Option<Arc<Database>>,
     /// What becomes of what they want stopped.
     pub enforcement: Enforcement,
+    /// What becomes of connections whose beginning was not seen.
+    pub unbegun: Unbegun,
 }
 
 /// What was seen in all.
@@ -96,6 +110,7 @@ impl<W: Write> Sniffer<W> {
     pub fn frame(&mut self, frame: &Frame<'_>) {
         self.ears.eve.now = frame.time;
         self.ears.eve.frame += 1;
+        self.ears.eve.link = frame.link_number;
         self.ears.seen.frames += 1;
         self.ears.seen.bytes += frame.bytes.len() as u64;
         self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
@@ -136,7 +151,7 @@ impl<W: Write> Observer for Ears<W> {
 
     fn data(&mut self, flow: &Flow, chunk: Chunk<'_>) -> Interest {
         let Some((conversation, mut around)) = self.conversation(flow) else { return Interest::Enough };
-        if conversation.is_blocked() {
+        if !conversation.is_asked() {
             return Interest::Enough;
         }
         conversation.data(flow, chunk, &mut around);
@@ -160,7 +175,7 @@ impl<W: Write> Observer for Ears<W> {
         let Self { engines, conversations, expected, stray, alarms, eve, .. } = self;
         let slot = place.flow.map(|flow| flow.slot as usize);
         if let Some(conversation) = slot.and_then(|slot| conversations.get_mut(slot)?.as_deref_mut()) {
-            if !conversation.is_blocked() {
+            if conversation.is_asked() {
                 conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve });
             }
             return;
@@ -170,7 +185,7 @@ impl<W: Write> Observer for Ears<W> {
         }
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);
-            let scene = Scene { flow: None, packet: Some(packet), spoken: None, is_blocked };
+            let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
             eve.alert(&alarm, scene, |_| {});
         }
     }

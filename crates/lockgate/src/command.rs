@@ -121,6 +121,13 @@ fn ids() -> Command {
                 "Whether segments with a wrong checksum are left out, as their receiver does",
             ),
             flag("midstream").help("Follow connections whose beginning was not captured"),
+            word("unbegun").value_name("HOW").value_parser(["ask", "pass", "stop"]).default_value("ask").help(
+                "What becomes of connections whose beginning was not captured",
+            ),
+            word("target").action(ArgAction::Append).value_name("SYSTEM=NETWORK").help(
+                "What kind of system is where, such as windows=10.0.0.0/8: it decides which of overlapping segments and \
+                 fragments count",
+            ),
             flag("one-sided").help("Follow connections of which one side was captured"),
             flag("ignore-vlans").help("Take packets with different VLAN tags for one flow"),
             flag("stop").help("Act as if inline: what drop and reject match goes no further, nor does what follows in its flow"),

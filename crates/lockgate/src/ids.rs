@@ -6,10 +6,10 @@ use crate::progress::Progress;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
 use crate::rules::{self, Rules};
 use clap::ArgMatches;
-use lockgate_capture::{Enforcement, Engines, Evidence, Sniffer, Summary, Wanted, frames};
+use lockgate_capture::{Enforcement, Engines, Evidence, Sniffer, Summary, Unbegun, Wanted, frames};
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
-use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, VlanTracking};
+use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, VlanTracking};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -46,8 +46,14 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     };
     let wanted = if arguments.contains_id("only") { Wanted::Alerts } else { Wanted::All };
     let evidence = if arguments.get_flag("payload") { Evidence::Packet } else { Evidence::Rule };
-    let engines = engines(&config, loaded, arguments);
-    let sniffer = Sniffer::new(settings(arguments), engines, out, wanted, evidence);
+    let settings = match settings(arguments) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("lockgate: {error}");
+            return EXIT_WRONG;
+        }
+    };
+    let sniffer = Sniffer::new(settings, engines(&config, loaded, arguments), out, wanted, evidence);
     listen(sniffer, &paths(arguments, "pcap"), &seconds)
 }
 
@@ -83,11 +89,16 @@ fn engines(config: &Config, loaded: Rules, arguments: &ArgMatches) -> Engines {
     };
     let pools = Pools { hold: Pool::new(0), parts: Pool::new(config.settings.content_pool_bytes) };
     let enforcement = if arguments.get_flag("stop") { Enforcement::Stopped } else { Enforcement::Told };
-    Engines { generation: Arc::new(generation), pools, rules: Some(rules), enforcement }
+    let unbegun = match arguments.get_one::<String>("unbegun").map(String::as_str) {
+        Some("pass") => Unbegun::Passed,
+        Some("stop") => Unbegun::Stopped,
+        _ => Unbegun::Asked,
+    };
+    Engines { generation: Arc::new(generation), pools, rules: Some(rules), enforcement, unbegun }
 }
 
 /// How packets are followed.
-fn settings(arguments: &ArgMatches) -> Settings {
+fn settings(arguments: &ArgMatches) -> Result<Settings, String> {
     let mut settings = Settings::default();
     if arguments.get_one::<String>("checksums").is_some_and(|how| how == "ignore") {
         settings.checksums = Checksums::Ignored;
@@ -108,7 +119,20 @@ fn settings(arguments: &ArgMatches) -> Settings {
     if let Some(depth) = arguments.get_one::<u64>("depth") {
         settings.depth_bytes = [*depth; 2];
     }
-    settings
+    for target in arguments.get_many::<String>("target").into_iter().flatten() {
+        settings.targets.push(self::target(target)?);
+    }
+    Ok(settings)
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let wrong = || format!("--target {text:?} is none: write it as windows=10.0.0.0/8");
+    let (system, network) = text.split_once('=').ok_or_else(wrong)?;
+    Ok(Target {
+        network: network.trim().parse().map_err(|_| wrong())?,
+        stream_policy: system.trim().parse().map_err(|()| wrong())?,
+        fragment_policy: system.trim().parse().map_err(|()| wrong())?,
+    })
 }
 
 fn opened(path: Option<&PathBuf>) -> Result<Box<dyn Write>, String> {

@@ -78,6 +78,8 @@ pub struct Scene<'a> {
     pub flow: Option<&'a Flow>,
     /// The packet that brought it; `None` where the flow has ended.
     pub packet: Option<&'a Packet<'a>>,
+    /// What was last heard that way, where it is kept.
+    pub heard: Option<&'a [u8]>,
     /// What is spoken.
     pub spoken: Option<Protocol>,
     /// Whether what it is about goes no further.
@@ -87,12 +89,12 @@ pub struct Scene<'a> {
 impl<W: Write> Eve<W> {
     /// A rule has matched.
     pub fn alert(&mut self, alarm: &Alarm, scene: Scene<'_>, describe: impl FnOnce(&mut Object<'_>)) {
-        let Scene { flow, packet, spoken, is_blocked } = scene;
+        let Scene { flow, packet, heard, spoken, is_blocked } = scene;
         if !alarm.is_told {
             return;
         }
         self.alerts += 1;
-        let evidence = self.evidence;
+        let (evidence, link) = (self.evidence, self.link);
         let ends = match (packet, flow) {
             (Some(packet), _) => Ends::of_packet(packet),
             (None, Some(flow)) => Ends::of_flow(flow, alarm.direction),
@@ -118,8 +120,9 @@ impl<W: Write> Eve<W> {
                     Ends::of_flow(flow, Direction::ToServer).write_addresses(object);
                 });
             }
-            if let Some(packet) = packet.filter(|_| evidence == Evidence::Packet) {
-                bytes(alarm, packet, event);
+            if evidence == Evidence::Packet {
+                bytes(alarm, packet, heard, event);
+                event.object("packet_info", |object| object.number("linktype", link.into()));
             }
             if let Some(flow) = flow {
                 event.text("community_id", &flow.community_id());
@@ -148,16 +151,24 @@ fn rule(alarm: &Alarm, is_blocked: bool, object: &mut Object<'_>) {
     let category = alarm.signature.as_ref().map_or(alarm.class.name(), |signature| &signature.category);
     object.text("category", category);
     object.number("severity", alarm.signature.as_ref().map_or(1, |signature| signature.severity.into()));
-    object.text("rule", &alarm.rule);
-    object.text_if("part", alarm.part.as_deref());
+    object.object("metadata", |metadata| {
+        metadata.texts("rule_place", [&*alarm.rule]);
+        if let Some(part) = alarm.part.as_deref() {
+            metadata.texts("part", [part]);
+        }
+    });
 }
 
-/// The packet, and what it carries.
-fn bytes(alarm: &Alarm, packet: &Packet<'_>, event: &mut Object<'_>) {
-    event.text("payload", &STANDARD.encode(packet.payload));
-    event.text("payload_printable", &printable(packet.payload));
-    event.number("stream", alarm.is_of_stream.into());
-    event.text("packet", &STANDARD.encode(packet.frame));
+/// The packet and what it carries; of what was found in the stream, the stream.
+fn bytes(alarm: &Alarm, packet: Option<&Packet<'_>>, heard: Option<&[u8]>, event: &mut Object<'_>) {
+    let of_stream = heard.filter(|heard| alarm.is_of_stream && !heard.is_empty());
+    let payload = of_stream.or(packet.map(|packet| packet.payload)).unwrap_or_default();
+    event.text("payload", &STANDARD.encode(payload));
+    event.text("payload_printable", &printable(payload));
+    event.number("stream", of_stream.is_some().into());
+    if let Some(packet) = packet {
+        event.text("packet", &STANDARD.encode(packet.frame));
+    }
 }
 
 /// Bytes as Suricata prints them: what is no printable character is a dot, ends of lines stay.

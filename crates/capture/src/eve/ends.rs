@@ -2,6 +2,7 @@
 
 use lockgate_eve::Object;
 use lockgate_packet::{Direction, Endpoint, Flow, Packet, Transport, protocol};
+use std::fmt;
 use std::net::IpAddr;
 
 /// Sender and receiver.
@@ -60,13 +61,29 @@ impl Ends {
     pub fn write_addresses(&self, event: &mut Object<'_>) {
         let Some((source, destination)) = self.ends else { return };
         let has_ports = matches!(self.protocol, Some(protocol::TCP | protocol::UDP | protocol::SCTP));
-        event.shown("src_ip", source.address);
+        event.shown("src_ip", Written(source.address));
         if has_ports {
             event.number("src_port", source.port.into());
         }
-        event.shown("dest_ip", destination.address);
+        event.shown("dest_ip", Written(destination.address));
         if has_ports {
             event.number("dest_port", destination.port.into());
+        }
+    }
+}
+
+/// An address as Suricata writes it: of IPv6 all digits.
+struct Written(IpAddr);
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(address) => write!(f, "{address}"),
+            IpAddr::V6(address) => {
+                let [first, rest @ ..] = address.segments();
+                write!(f, "{first:04x}")?;
+                rest.iter().try_for_each(|group| write!(f, ":{group:04x}"))
+            }
         }
     }
 }

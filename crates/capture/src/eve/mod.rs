@@ -46,6 +46,8 @@ pub struct Eve<W> {
     pub now: Time,
     /// Its number in its file, from 1.
     pub frame: u64,
+    /// How it begins, by the number that capture files have for that.
+    pub link: u32,
     file: Option<Arc<str>>,
     alerts: u64,
 }
@@ -55,7 +57,7 @@ impl<W: Write> Eve<W> {
     pub fn new(out: W, wanted: Wanted, evidence: Evidence) -> Self {
         let line = String::with_capacity(4 << 10);
         let now = Time::default();
-        Self { out, line, error: None, wanted, evidence, now, frame: 0, file: None, alerts: 0 }
+        Self { out, line, error: None, wanted, evidence, now, frame: 0, link: 1, file: None, alerts: 0 }
     }
 
     /// The next file begins.
@@ -84,6 +86,11 @@ impl<W: Write> Eve<W> {
     /// Whether more than alerts is wanted.
     pub fn wants_all(&self) -> bool {
         self.wanted == Wanted::All
+    }
+
+    /// Whether alerts show what was heard.
+    pub fn shows_streams(&self) -> bool {
+        self.evidence == Evidence::Packet
     }
 
     /// One event between two ends.

@@ -7,7 +7,7 @@ use super::doubt::{Doubt, is_oddly_coded};
 use super::side::{Doubts, Side};
 use super::{Telling, Turn, odd};
 use lockgate_eve::Object;
-use lockgate_inspect::Session;
+use lockgate_inspect::{Root, Session};
 use lockgate_model::{Buffer, Direction, Reason};
 use lockgate_proto::http::{
     Disposition, Eof, Fields, Frame, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
@@ -18,6 +18,8 @@ use std::io::Write;
 
 /// How many requests may wait for their responses.
 const EXCHANGES_MAX: usize = 256;
+/// More codings than these, one in the other, are odd.
+const LAYERS_USUAL: usize = 2;
 /// How much of a value stands in an event.
 const SHOWN_BYTES_MAX: usize = 8 << 10;
 
@@ -111,6 +113,9 @@ impl Http {
         if let Some(exchange) = self.exchange(at) {
             exchange.asks(head);
         }
+        if head.fields.list("content-encoding").count() > LAYERS_USUAL {
+            telling.odd.push(("http.too_many_encoding_layers", Direction::ToServer));
+        }
         let root = seen_as(&head.fields);
         let mut content =
             Content::begin(&mut self.session, root, at, Direction::ToServer, Envelope::default());
@@ -124,6 +129,20 @@ impl Http {
         content.about(Buffer::HttpRequestLine, line);
         content.about(Buffer::HttpHeader, lines);
         content.about(Buffer::HttpUri, line.split(|byte| *byte == b' ').nth(1).unwrap_or_default());
+        self.to_server.begin(content, telling);
+    }
+
+    /// Of a head that never ends, what has come is told all the same.
+    fn begun_request<W: Write>(&mut self, telling: &mut Telling<'_, W>) {
+        let raw = self.to_server.head();
+        if raw.is_empty() || self.to_server.is_within() || self.to_server.is_lost {
+            return;
+        }
+        let (at, way) = (self.to_server.at, Direction::ToServer);
+        let mut content = Content::begin(&mut self.session, Root::File, at, way, Envelope::default());
+        let (line, lines) = split_head(&raw);
+        content.about(Buffer::HttpRequestLine, line);
+        content.about(Buffer::HttpHeader, lines);
         self.to_server.begin(content, telling);
     }
 
@@ -177,6 +196,9 @@ impl Http {
         let (line, lines) = split_head(&raw);
         for quirk in self.responses.quirks() {
             telling.odd.extend(odd::of_response(*quirk).map(|name| (name, Direction::ToClient)));
+        }
+        if head.fields.list("content-encoding").count() > LAYERS_USUAL {
+            telling.odd.push(("http.too_many_encoding_layers", Direction::ToClient));
         }
         if let Some(exchange) = self.exchange(at) {
             exchange.answers(head);
@@ -237,6 +259,7 @@ impl Http {
     pub fn end<W: Write>(&mut self, direction: Direction, telling: &mut Telling<'_, W>) {
         match direction {
             Direction::ToServer => {
+                self.begun_request(telling);
                 self.to_server.finish(Some(Reason::Truncated), telling);
             }
             Direction::ToClient => {
@@ -256,6 +279,7 @@ impl Http {
         let ends = crate::eve::Ends::of_flow(telling.flow, Direction::ToServer);
         telling.eve.event("http", &ends, Some(telling.flow), None, |event| {
             event.number("tx_id", at);
+            event.text("app_proto", "http");
             self.describe(at, event);
         });
     }
@@ -264,8 +288,9 @@ impl Http {
     pub fn describe(&self, at: u64, event: &mut Object<'_>) {
         let index = at.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let Some(exchange) = index.and_then(|index| self.exchanges.get(index)) else { return };
-        event.object("http", |object| exchange.write(object));
-        event.text("app_proto", "http");
+        let is_at_hand = at == self.to_client.at && !exchange.is_over;
+        let length = if is_at_hand { self.to_client.bytes() } else { exchange.length };
+        event.object("http", |object| exchange.write(length, object));
     }
 
     /// Exchanges that are over are let go.
@@ -302,7 +327,7 @@ impl Exchange {
         self.protocol = self.protocol.or(Some(version(head.version)));
     }
 
-    fn write(&self, object: &mut Object<'_>) {
+    fn write(&self, length: u64, object: &mut Object<'_>) {
         object.text_if("hostname", self.host.as_deref());
         if let Some(port) = self.port {
             object.number("http_port", port.into());
@@ -321,7 +346,7 @@ impl Exchange {
             object.number("status", status.into());
         }
         object.text_if("redirect", self.location.as_deref());
-        object.number("length", self.length);
+        object.number("length", length);
     }
 }
 

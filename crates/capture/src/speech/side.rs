@@ -126,6 +126,11 @@ impl Side {
         self.direction == direction
     }
 
+    /// How much of the message at hand has come.
+    pub fn bytes(&self) -> u64 {
+        self.content.as_ref().map_or(0, Content::bytes)
+    }
+
     /// Whether a message is at hand.
     pub fn is_within(&self) -> bool {
         self.content.is_some()
