@@ -170,7 +170,7 @@ void lockgate_inspection_free(lockgate_inspection *inspection);
 /* Packets of many flows; `link_type` as in capture files: 1 for Ethernet, 101 for IP. */
 lockgate_wire *lockgate_wire_open(const lockgate_database *database, uint32_t link_type, lockgate_error **error);
 /* The next packet, captured so many microseconds after 1970. DROP says that it is not to go on: a rule that asks for that has
- * matched in it, or did in its flow. */
+ * matched in it, or has matched in what its flow has brought so far. */
 lockgate_verdict lockgate_wire_packet(lockgate_wire *wire, uint64_t time, const void *bytes, size_t length,
                                       lockgate_error **error);
 /* What the last packet has led to, from 0; returns 1, or 0 behind the last. Valid until the next packet. */
