@@ -297,6 +297,10 @@ impl Conversation {
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {
                 self.odd.push((name, direction));
+                // A connection of TLS is one transaction: what is odd on one side is asked about on both.
+                if self.spoken == Some(Protocol::Tls) {
+                    self.odd.push((name, direction.reverse()));
+                }
             }
             around.eve.anomaly(flow, direction, self.spoken, name);
         }
