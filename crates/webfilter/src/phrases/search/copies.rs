@@ -5,7 +5,7 @@
 //! is copied. So four bytes in a row that are no spaces stand in both readings, or in none.
 
 use super::super::block::{BLOCK, low};
-use super::places::{BATCH, Bits, MASK, Masks, both, but};
+use super::places::{BATCH, Bits, MASK, but};
 use std::ops::Range;
 
 /// For each 64 bytes of the raw reading from somewhere on, which were copied and to where.
@@ -117,46 +117,60 @@ pub(super) fn stretches(blocks: &[Kept]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// A bit for each place of a batch of which more than the byte is copied.
+/// A bit for each place of a batch of which more than the byte is copied: all but the first place of a stretch, and the last, so
+/// that the byte before is a space in both or the same.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
     /// What is copied of each block, and of the text before and behind it.
     here: Bits,
     earlier: Bits,
     next: Bits,
-    /// With the three bytes behind it.
+    /// The first byte of a stretch, and the last.
+    first: Bits,
+    last: [u64; BATCH / MASK + 1],
+    /// With the four bytes behind it.
     pub four: Bits,
-    /// With the two behind it.
+    /// With the two behind it, and one more, which may come after spaces that are not copied.
     pub three: Bits,
     /// With the seven behind it.
     pub eight: Bits,
-    /// With the three behind it, and the four bytes before it are.
+    /// With the four behind it, and the four bytes before it are.
     pub before: Bits,
+    /// With the three behind it, spaces or not.
+    pub followed: Bits,
 }
 
 impl Default for Copied {
     fn default() -> Self {
-        let [here, earlier, next, four, three, eight, before] = [[0; _]; 7];
-        Self { here, earlier, next, four, three, eight, before }
+        let [here, earlier, next, first, four, three, eight, before, followed] = [[0; _]; 9];
+        Self { here, earlier, next, first, last: [0; _], four, three, eight, before, followed }
     }
 }
 
 impl Copied {
     /// It is about the first blocks of these, which follow `before`.
     pub fn read(&mut self, mut before: Kept, blocks: &[Kept]) {
-        (self.here, self.earlier, self.next) = ([0; _], [0; _], [0; _]);
+        (self.here, self.earlier, self.next, self.first) = ([0; _], [0; _], [0; _], [0; _]);
+        self.last = [0; _];
         for (at, kept) in blocks.iter().take(BATCH / MASK).enumerate() {
             if before.goes_on(kept) {
                 self.earlier[at] = before.mask;
                 if let Some(last) = at.checked_sub(1) {
                     self.next[last] = kept.mask;
                 }
+            } else {
+                self.first[at] = kept.mask & kept.mask.wrapping_neg();
             }
             self.here[at] = kept.mask;
             before = *kept;
         }
         if let Some(kept) = blocks.get(BATCH / MASK).filter(|kept| before.goes_on(kept)) {
             self.next[BATCH / MASK - 1] = kept.mask;
+        }
+        for (at, kept) in blocks.iter().take(BATCH / MASK + 1).enumerate() {
+            if !blocks.get(at + 1).is_some_and(|next| kept.goes_on(next)) {
+                self.last[at] = kept.mask & !low(kept.mask.checked_ilog2().unwrap_or(0) as usize);
+            }
         }
     }
 
@@ -171,11 +185,14 @@ impl Copied {
             let (four, next_four) = (two & on(two, next_two, 2), next_two & next_two >> 2);
             let earlier_two = earlier & on(earlier, here, 1);
             let earlier_four = earlier_two & on(earlier_two, two, 2);
-            self.three[at] = two & on(here, next, 2);
-            self.four[at] = four;
-            self.eight[at] = four & on(four, next_four, 4);
+            let five = four & on(here, next, 4) & !self.first[at];
+            self.three[at] =
+                two & on(here, next, 2) & !on(self.last[at], self.last[at + 1], 2) & !self.first[at];
+            self.four[at] = five;
+            self.eight[at] = five & on(four, next_four, 4);
             // Four before it: those that begin four earlier, of which some may be in the block before.
-            self.before[at] = four & on(earlier_four, four, 60);
+            self.before[at] = five & on(earlier_four, four, 60);
+            self.followed[at] = four;
         }
     }
 
@@ -189,14 +206,5 @@ impl Copied {
     #[inline(always)]
     pub fn before(&self) -> Bits {
         but(&self.four, &self.before)
-    }
-
-    /// Those that are copied without what is around them: what has a core, and what is short.
-    #[inline(always)]
-    pub fn around(&self) -> Masks {
-        Masks {
-            cores: but(&self.four, &both(&self.eight, &self.before)),
-            short: but(&self.three, &both(&self.four, &self.before)),
-        }
     }
 }
