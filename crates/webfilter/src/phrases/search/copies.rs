@@ -36,8 +36,9 @@ impl Kept {
     }
 
     /// Whether the text goes on in the next block.
+    #[inline(always)]
     fn goes_on(&self, next: &Self) -> bool {
-        self.bytes == BLOCK && next.bytes > 0 && self.end == next.text
+        (self.bytes == BLOCK) & (next.bytes > 0) & (self.end == next.text)
     }
 }
 
@@ -121,13 +122,10 @@ pub(super) fn stretches(blocks: &[Kept]) -> Vec<Range<usize>> {
 /// that the byte before is a space in both or the same.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
-    /// What is copied of each block, and of the text before and behind it.
-    here: Bits,
-    earlier: Bits,
-    next: Bits,
-    /// The first byte of a stretch, and the last.
-    first: Bits,
-    last: [u64; BATCH / MASK + 1],
+    /// What is copied of each block, of the one before them and of the one behind.
+    here: [u64; BATCH / MASK + 2],
+    /// All bits, where the text of a block goes on in the next.
+    joined: [u64; BATCH / MASK + 2],
     /// With the four bytes behind it.
     pub four: Bits,
     /// With the two behind it, and one more, which may come after spaces that are not copied.
@@ -142,35 +140,28 @@ pub(super) struct Copied {
 
 impl Default for Copied {
     fn default() -> Self {
-        let [here, earlier, next, first, four, three, eight, before, followed] = [[0; _]; 9];
-        Self { here, earlier, next, first, last: [0; _], four, three, eight, before, followed }
+        let [four, three, eight, before, followed] = [[0; _]; 5];
+        Self { here: [0; _], joined: [0; _], four, three, eight, before, followed }
     }
 }
 
 impl Copied {
     /// It is about the first blocks of these, which follow `before`.
     pub fn read(&mut self, mut before: Kept, blocks: &[Kept]) {
-        (self.here, self.earlier, self.next, self.first) = ([0; _], [0; _], [0; _], [0; _]);
-        self.last = [0; _];
-        for (at, kept) in blocks.iter().take(BATCH / MASK).enumerate() {
-            if before.goes_on(kept) {
-                self.earlier[at] = before.mask;
-                if let Some(last) = at.checked_sub(1) {
-                    self.next[last] = kept.mask;
-                }
-            } else {
-                self.first[at] = kept.mask & kept.mask.wrapping_neg();
-            }
-            self.here[at] = kept.mask;
+        let mut at = 0;
+        for kept in blocks.iter().take(self.here.len() - 1) {
+            self.here[at] = before.mask;
+            self.joined[at] = 0_u64.wrapping_sub(u64::from(before.goes_on(kept)));
             before = *kept;
+            at += 1;
         }
-        if let Some(kept) = blocks.get(BATCH / MASK).filter(|kept| before.goes_on(kept)) {
-            self.next[BATCH / MASK - 1] = kept.mask;
-        }
-        for (at, kept) in blocks.iter().take(BATCH / MASK + 1).enumerate() {
-            if !blocks.get(at + 1).is_some_and(|next| kept.goes_on(next)) {
-                self.last[at] = kept.mask & !low(kept.mask.checked_ilog2().unwrap_or(0) as usize);
-            }
+        self.here[at] = before.mask;
+        self.joined[at..].fill(0);
+        self.here[at + 1..].fill(0);
+        // Whether the text of the last goes on.
+        let last = self.here.len() - 1;
+        if let Some(next) = blocks.get(last) {
+            self.joined[last] = 0_u64.wrapping_sub(u64::from(before.goes_on(next)));
         }
     }
 
@@ -179,20 +170,25 @@ impl Copied {
     pub fn know(&mut self) {
         // Those that begin so many places on, and places of which so many are copied.
         let on = |mask: u64, next: u64, places: u32| mask >> places | next << (u64::BITS - places);
+        let lowest = |mask: u64| mask & mask.wrapping_neg();
+        let highest = |mask: u64| (1_u64 << 63).checked_shr(mask.leading_zeros()).unwrap_or(0);
         for at in 0..BATCH / MASK {
-            let (earlier, here, next) = (self.earlier[at], self.here[at], self.next[at]);
+            let here = self.here[at + 1];
+            let joined = [self.joined[at], self.joined[at + 1], self.joined[at + 2]];
+            let (earlier, next) = (self.here[at] & joined[0], self.here[at + 2] & joined[1]);
+            let first = lowest(here) & !joined[0];
+            let (last, next_last) = (highest(here) & !joined[1], highest(next) & !joined[2]);
             let (two, next_two) = (here & on(here, next, 1), next & next >> 1);
             let (four, next_four) = (two & on(two, next_two, 2), next_two & next_two >> 2);
             let earlier_two = earlier & on(earlier, here, 1);
             let earlier_four = earlier_two & on(earlier_two, two, 2);
-            let five = four & on(here, next, 4) & !self.first[at];
-            self.three[at] =
-                two & on(here, next, 2) & !on(self.last[at], self.last[at + 1], 2) & !self.first[at];
+            let five = four & on(here, next, 4) & !first;
+            self.three[at] = two & on(here, next, 2) & !on(last, next_last, 2) & !first;
+            self.followed[at] = four;
             self.four[at] = five;
             self.eight[at] = five & on(four, next_four, 4);
             // Four before it: those that begin four earlier, of which some may be in the block before.
             self.before[at] = five & on(earlier_four, four, 60);
-            self.followed[at] = four;
         }
     }
 

@@ -146,8 +146,8 @@ pub(super) struct Cores {
     pub mix: u32,
 }
 
-/// How many slots there are for cores: what fills half of a nearest cache.
-pub(super) const CORE_SLOTS: usize = 1 << 12;
+/// How many slots there are for cores: as many as a nearest cache has room for.
+pub(super) const CORE_SLOTS: usize = 1 << 13;
 /// How far a hash is shifted for the number of a slot, and for four times that of the core's place in it.
 pub(super) const TO_SLOT: u32 = u32::BITS - CORE_SLOTS.ilog2();
 pub(super) const TO_SHIFT: u32 = TO_SLOT - 5;
