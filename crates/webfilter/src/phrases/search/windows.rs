@@ -390,19 +390,28 @@ mod tests {
     }
 
     #[test]
-    fn short_windows_are_held_between_what_stands_around_them() {
-        let entries = [Entry::new(b"ab cde", 1, 0), Entry::new(b"xyz", 0, 1)];
-        let edges: Edges<2, 256> = Edges::new(&entries);
-        for (before, text, is_held) in [
-            (b'a', &b"b cde"[..], true),
-            (b'a', b"b c", true),
-            (b'a', b"b d", false),
-            (b'c', b"b c", false),
-            (b'a', b"xyz", true),
-            (0, b"xyz", true),
-            (0, b"xya", false),
+    fn short_windows_are_known_by_what_stands_around_them() {
+        let entries = [Entry::new(b"ab cde", 1, 0), Entry::new(b"xyz", 0, 1), Entry::new(b" xyo", 1, 2)];
+        let edges: Edges<2, 256> = Edges::new(&entries, 4, &[]);
+        for (around, is_one) in [
+            (&b"ab cde"[..], true),
+            (b"ab cdx", true),
+            (b"ab cee", false),
+            (b"cb cde", false),
+            (b"axyz", true),
+            (b" xyo", true),
+            (b" xzo", false),
+            (b"a cde", false),
         ] {
-            assert_eq!(edges.holds(before, word(text)), is_held, "{before} {text:?}");
+            assert_eq!(edges.differs(word(around)) == 0, is_one, "{around:?}");
         }
+    }
+
+    #[test]
+    fn slots_are_open_until_they_are_closed() {
+        let mut open = OpenSlots::<4>::ALL;
+        open.close(70);
+        let closed: Vec<usize> = (0..256).filter(|slot| !open.has(*slot)).collect();
+        assert_eq!(closed, [70]);
     }
 }
