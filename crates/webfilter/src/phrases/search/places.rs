@@ -333,8 +333,7 @@ impl Batch {
         let marked = take_all(&self.masks.short, &wanted.short, short, &take);
         // What follows a space may be something else in the other text.
         const SURE: u64 = (1 << 32) - 1;
-        *short_count =
-            those(short, marked, |place| sought.short.differs(edges_of(near, place)) & SURE == 0);
+        *short_count = those(short, marked, |place| sought.short.differs(edges_of(near, place)) & SURE == 0);
         let slot = |place| sought.short.slot(word_at(near, place));
         let is_one = |place| sought.short.differs(edges_of(near, place)) == 0;
         *short_count = match other {
