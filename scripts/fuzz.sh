@@ -55,6 +55,9 @@ sources() {
     pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
     packets) find crates/packet/src/decode* crates/packet/src/fragments.rs crates/packet/src/flows.rs -name '*.rs' ! -name tests.rs ;;
     reassembly) echo crates/packet/src/stream/reassembly.rs crates/packet/src/pieces.rs crates/packet/src/stream/established.rs ;;
+    dns) find $proto/dns -name '*.rs' ! -name tests.rs ;;
+    ftp) find $proto/ftp -name '*.rs' ! -name tests.rs ;;
+    tls_handshake) for file in bytes certificate fingerprint heard spectator; do echo $proto/tls/$file.rs; done ;;
     tls_hello) echo $proto/tls/hello.rs $proto/tls/reader.rs $proto/tls/mod.rs ;;
     proxy_protocol) echo $proto/proxy_protocol.rs ;;
     http_request) find $proto/http -name '*.rs' ! -path '*/tests*' ! -name response.rs ! -name http2.rs ;;

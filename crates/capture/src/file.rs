@@ -19,6 +19,8 @@ pub struct Frame<'a> {
     pub time: Time,
     /// How it begins.
     pub link: LinkType,
+    /// The same by its number in capture files.
+    pub link_number: u32,
     /// What was captured of it.
     pub bytes: &'a [u8],
     /// How long it was on the wire.
@@ -64,6 +66,7 @@ impl std::error::Error for CaptureError {}
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: Option<LinkType>,
+    link_number: u32,
     /// Units of its times in a second.
     units: u64,
     /// Seconds to be added to its times.
@@ -130,8 +133,10 @@ impl State {
             PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
             PcapBlockOwned::NG(Block::InterfaceDescription(described)) => {
                 if self.interfaces.len() < INTERFACES_MAX {
+                    let link_number = u32::try_from(described.linktype.0).unwrap_or(u32::MAX);
                     self.interfaces.push(Interface {
-                        link: u32::try_from(described.linktype.0).ok().and_then(LinkType::from_number),
+                        link: LinkType::from_number(link_number),
+                        link_number,
                         units: described.ts_resolution().unwrap_or(1_000_000),
                         offset_seconds: described.ts_offset(),
                     });
@@ -169,16 +174,19 @@ impl State {
             self.last = interface.time(units);
         }
         self.told.frames += 1;
-        each(Frame { time: self.last, link, bytes, wire_bytes });
+        let link_number = interface.link_number;
+        each(Frame { time: self.last, link, link_number, bytes, wire_bytes });
     }
 }
 
 /// The one interface of a pcap file.
 fn legacy(header: &PcapHeader) -> Interface {
     let number = u32::try_from(header.network.0).unwrap_or(u32::MAX);
+    // The upper bits say how long a checksum at the end is.
+    let link_number = number & 0xffff;
     Interface {
-        // The upper bits say how long a checksum at the end is.
-        link: LinkType::from_number(number & 0xffff),
+        link: LinkType::from_number(link_number),
+        link_number,
         units: if header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 },
         offset_seconds: 0,
     }

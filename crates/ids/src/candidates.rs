@@ -1,11 +1,12 @@
 //! The rules that one transaction may be about: [`Candidates`]. Rule: a rule is told once, when the last of what it asks holds.
 
-use crate::database::{Compiled, Database};
-use crate::evaluate::{Answer, Piece, holds};
+use crate::database::{Compiled, CompiledList, Database};
+use crate::decision::Decision;
+use crate::evaluate::{Answer, Piece, Variables, holds, holds_with};
 use crate::flow::{Facts, locked};
 use crate::memory::Memory;
 use crate::views::ViewId;
-use lockgate_model::{Direction, Wish};
+use lockgate_model::{Direction, TransactionId, Wish};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -24,13 +25,36 @@ pub(crate) struct Told {
     pub view: ViewId,
     /// Where the first content was found in it.
     pub offset: Option<u64>,
+    /// What it wants.
+    pub wish: Wish,
+    /// Of which transaction, and which way that went.
+    pub transaction: TransactionId,
+    pub direction: Direction,
+}
+
+/// A rule that a transaction may be about.
+#[derive(Debug, Default)]
+struct Open {
+    /// Which of its lists have held: a bit for each.
+    held: u64,
+    /// What it has read, where one list reads and another asks.
+    variables: Option<Box<Variables>>,
+}
+
+impl Open {
+    fn ask(&mut self, rule: &Compiled, list: &CompiledList, piece: Piece<'_>, steps: &mut u64) -> Answer {
+        if !rule.shares_variables {
+            return holds(&list.tests, &list.of_decoded, piece, steps);
+        }
+        let variables = self.variables.get_or_insert_default();
+        holds_with(&list.tests, &list.of_decoded, piece, steps, variables)
+    }
 }
 
 /// The rules that one transaction may be about.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    /// Of each, which of its lists have held: a bit for each.
-    open: BTreeMap<u32, u64>,
+    open: BTreeMap<u32, Open>,
     /// Those that are done with.
     told: Vec<u32>,
     /// Views that have been there, whole.
@@ -49,6 +73,7 @@ pub(crate) struct Asking<'a> {
     pub database: &'a Database,
     pub facts: &'a Facts,
     pub direction: Direction,
+    pub transaction: TransactionId,
     pub memory: &'a Mutex<Memory>,
 }
 
@@ -61,24 +86,32 @@ impl Candidates {
         for rule in found.drain(..) {
             self.consider(asking, rule, &mut steps);
         }
-        for (rule, held) in &mut self.open {
+        for (rule, open) in &mut self.open {
             let compiled = &asking.database.rules[*rule as usize];
             let mut offset = None;
             for (list, bit) in compiled.lists.iter().zip(0..).filter(|(list, _)| list.view == view) {
-                if *held & 1 << bit != 0 {
+                if open.held & 1 << bit != 0 {
                     continue;
                 }
-                match holds(&list.tests, &list.of_decoded, piece, &mut steps) {
+                match open.ask(compiled, list, piece, &mut steps) {
                     Answer::Yes { offset: at } => {
-                        *held |= 1 << bit;
+                        open.held |= 1 << bit;
                         offset = offset.or(at);
                     }
                     Answer::No => {}
                     Answer::Spent => self.is_spent = true,
                 }
             }
-            if held.count_ones() as usize == compiled.lists.len() {
-                self.ready.push(Told { rule: *rule, view, offset });
+            let wanted = compiled.content_lists();
+            if open.held & wanted == wanted {
+                self.ready.push(Told {
+                    rule: *rule,
+                    view,
+                    offset,
+                    wish: compiled.signature.wish,
+                    transaction: asking.transaction,
+                    direction: asking.direction,
+                });
             }
         }
     }
@@ -111,6 +144,7 @@ impl Candidates {
         if self.open.contains_key(&rule)
             || self.told.contains(&rule)
             || !asking.facts.concern(compiled, asking.direction)
+            || asking.facts.is_too_soon(compiled, &locked(asking.memory))
         {
             return;
         }
@@ -118,45 +152,44 @@ impl Candidates {
             self.is_spent = true;
             return;
         }
-        let mut held = 0;
+        let mut open = Open::default();
         for (list, bit) in compiled.lists.iter().zip(0..) {
             let kept = self.kept.iter().filter(|(view, _)| *view == list.view);
             for (_, bytes) in kept {
-                match holds(&list.tests, &list.of_decoded, Piece::whole(bytes), steps) {
-                    Answer::Yes { .. } => held |= 1 << bit,
+                match open.ask(compiled, list, Piece::whole(bytes), steps) {
+                    Answer::Yes { .. } => open.held |= 1 << bit,
                     Answer::No => {}
                     Answer::Spent => self.is_spent = true,
                 }
             }
         }
-        self.open.insert(rule, held);
+        self.open.insert(rule, open);
     }
 
     /// All that a rule asks of buffers holds: what it asks of the flow, and how often it is to be told.
     fn decide(&mut self, asking: Asking<'_>, ready: Told, told: &mut Vec<Told>) {
-        let Asking { database, facts, direction, memory } = asking;
+        if self.is_passed {
+            return;
+        }
+        let Asking { database, facts, direction, memory, .. } = asking;
         let compiled: &Compiled = &database.rules[ready.rule as usize];
         let mut memory = locked(memory);
-        if !compiled.agrees(&memory) {
+        if compiled.asked.is_some() {
+            // The packet that brought this has the last word.
+            self.open.remove(&ready.rule);
+            self.told.push(ready.rule);
+            return memory.wait_for_packet(ready);
+        }
+        let decision = database.decide(ready.rule, &mut memory, facts.pair(direction));
+        if decision == Decision::NotNow {
             return;
         }
         self.open.remove(&ready.rule);
         self.told.push(ready.rule);
-        compiled.change(&mut memory);
-        drop(memory);
-        if self.is_passed || compiled.is_silent {
-            return;
+        match decision {
+            Decision::Told(Wish::Pass) => self.is_passed = true,
+            Decision::Told(wish) => told.push(Told { wish, ..ready }),
+            Decision::NotNow | Decision::Silent => {}
         }
-        if let Some(threshold) = &compiled.threshold {
-            let now = (database.clock)();
-            if !locked(&database.thresholds).admits(ready.rule, threshold, facts.pair(direction), now) {
-                return;
-            }
-        }
-        if compiled.signature.wish == Wish::Pass {
-            self.is_passed = true;
-            return;
-        }
-        told.push(ready);
     }
 }

@@ -4,16 +4,21 @@ use crate::classes::Classes;
 use crate::database::{
     Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
+use crate::filled;
 use crate::memory::Name;
+use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
+use crate::packets::groups::GroupsBuilder;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
-use crate::ruleset::header::{Action, Protocol};
+use crate::ruleset::header::{Action, ActionOrder, Application, Protocol};
 use crate::ruleset::lines::{RULE_BYTES_MAX, rules};
 use crate::ruleset::network::Variables;
+use crate::ruleset::packet::PacketTest;
 use crate::ruleset::parse;
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
 use crate::search::{SearchBuilder, fast_pattern};
+use crate::tuning::{Line, Tuning};
 use crate::views::{ViewId, Views};
 use lockgate_model::{Buffer, BufferSet, Signature, Wish};
 use std::borrow::Cow;
@@ -29,6 +34,7 @@ pub struct Sources {
     files: Vec<(Arc<str>, Vec<u8>)>,
     variables: Variables,
     classes: Classes,
+    order: ActionOrder,
 }
 
 impl Sources {
@@ -37,7 +43,7 @@ impl Sources {
         Self::default()
     }
 
-    /// Adds a file: `classification.config` by its name, else rules.
+    /// Adds a file: `classification.config` and `threshold.config` by their names, else rules.
     pub fn add<'b>(&mut self, file_name: &str, bytes: impl Into<Cow<'b, [u8]>>) {
         if file_name.rsplit('/').next() == Some("classification.config") {
             return self.classes.read(&bytes.into());
@@ -63,11 +69,40 @@ impl Sources {
         self.variables.set_ports(name, list)
     }
 
+    /// What is changed of rules, in the order of the lines.
+    fn tuning(&self, report: &mut Report) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (file, bytes) in self.files.iter().filter(|(file, _)| is_tuning(file)) {
+            for (line, number) in String::from_utf8_lossy(bytes).lines().zip(1..) {
+                let line = line.trim();
+                if line.is_empty() || line.starts_with('#') {
+                    continue;
+                }
+                match Line::parse(line, &self.variables) {
+                    Ok(line) => lines.push(line),
+                    Err(reason) => report.fail(file, number, None, reason),
+                }
+            }
+        }
+        lines
+    }
+
+    /// Says which rules go first of those that match at one moment: `pass`, `drop`, `reject` and `alert` in that order where
+    /// nothing is said.
+    ///
+    /// # Errors
+    ///
+    /// A word that is none of the four, or one that is missing.
+    pub fn set_action_order(&mut self, words: &[&str]) -> Result<(), String> {
+        self.order = ActionOrder::parse(words)?;
+        Ok(())
+    }
+
     /// Makes a database of all that can be read, and a report of all that cannot.
     pub fn compile(self, clock: Clock) -> (Database, Report) {
         let mut report = Report::default();
         let mut loaded = Vec::new();
-        for (file, bytes) in &self.files {
+        for (file, bytes) in self.files.iter().filter(|(file, _)| !is_tuning(file)) {
             let short: Arc<str> = file.rsplit('/').next().unwrap_or_default().into();
             let before = (loaded.len(), report.failures.len());
             for text in rules(bytes) {
@@ -87,30 +122,35 @@ impl Sources {
             let first = report.failures.get(before.1).filter(|_| loaded.len() == before.0).cloned();
             report.useless.extend(first);
         }
-        loaded.sort_by_key(|(rule, ..)| rank(rule));
-        let mut compiler = Compiler { classes: self.classes, ..Compiler::default() };
+        let order = self.order;
+        loaded.sort_by_key(|(rule, ..)| rank(order, rule));
+        let lines = self.tuning(&mut report);
+        let mut compiler = Compiler { classes: self.classes, lines, ..Compiler::default() };
         for (rule, place, (file, line)) in loaded {
-            match (scope_of(&rule), rule.header.protocol) {
-                (Scope::Nowhere, Protocol::Unread(name)) => *report.unread.entry(name).or_default() += 1,
-                (Scope::Both, _) => match compiler.add(rule, place) {
-                    Ok(()) => report.both += 1,
+            match scope_of(&rule) {
+                Scope::Nowhere => {
+                    let of = unread(&rule).unwrap_or_default();
+                    *report.unread.entry(of).or_default() += 1;
+                }
+                scope => match compiler.add(rule, place) {
+                    Ok(()) if scope == Scope::Both => report.both += 1,
+                    Ok(()) => report.wire += 1,
                     Err(reason) => report.fail(&file, line, None, reason),
                 },
-                _ => report.wire += 1,
             }
         }
         (compiler.finish(clock), report)
     }
 }
 
+/// Whether a file is `threshold.config`.
+fn is_tuning(file: &str) -> bool {
+    file.rsplit('/').next() == Some("threshold.config")
+}
+
 /// Of rules that match at one moment: those that let pass go first, then those that set bits which others ask for.
-fn rank(rule: &Rule) -> (u8, u8, u8) {
-    let action = match rule.header.action {
-        Action::Pass => 0,
-        Action::Drop => 1,
-        Action::Reject => 2,
-        Action::Alert => 3,
-    };
+fn rank(order: ActionOrder, rule: &Rule) -> (u8, u8, u8) {
+    let action = order.rank(rule.header.action);
     let is_asking = |action| matches!(action, BitAction::IsSet | BitAction::IsNotSet);
     let asks = rule.bits.iter().any(|bit| is_asking(bit.action));
     let sets = rule.bits.iter().any(|bit| !is_asking(bit.action));
@@ -123,16 +163,31 @@ fn rank(rule: &Rule) -> (u8, u8, u8) {
     (action, bits, rule.priority.unwrap_or(3))
 }
 
+/// What a rule is about that nobody takes apart: a protocol, a buffer, an event.
+fn unread(rule: &Rule) -> Option<&'static str> {
+    if let Protocol::Unread(name) = rule.header.protocol {
+        return Some(name);
+    }
+    let is_filled =
+        |sticky| sticky == Sticky::Base64Data || is_of_packets(sticky) || buffer_of(sticky).is_some();
+    let unfilled = rule.lists.iter().map(|list| list.sticky).find(|sticky| !is_filled(*sticky));
+    let is_event =
+        |test: &&PacketTest| matches!(test, PacketTest::DecodeEvent(_) | PacketTest::StreamEvent(_));
+    let is_strange = rule.packet.iter().filter(is_event).any(|test| event_of(test).is_none());
+    unfilled.map(Sticky::name).or(is_strange.then_some("decode-event"))
+}
+
 /// Where a rule can be asked.
 fn scope_of(rule: &Rule) -> Scope {
-    if matches!(rule.header.protocol, Protocol::Unread(_)) {
+    if unread(rule).is_some() {
         return Scope::Nowhere;
     }
     let is_of_proxies = |protocol| matches!(protocol, Protocol::Http | Protocol::Smtp | Protocol::Pop3);
     let is_stream = |protocol| matches!(protocol, Protocol::Ip | Protocol::Tcp | Protocol::TcpStream);
     let protocol = rule.header.protocol;
     let is_spoken = is_of_proxies(protocol) || is_stream(protocol);
-    let application = rule.application.is_none_or(|(protocol, is)| is && is_of_proxies(protocol));
+    let of_proxies = |its: &Application| its.is_spoken && its.protocol.is_some_and(is_of_proxies);
+    let application = rule.applications.iter().all(of_proxies);
     let asks_packets = !rule.packet.is_empty()
         || !rule.stream_sizes.is_empty()
         || !rule.events.is_empty()
@@ -174,7 +229,17 @@ fn buffer_of(sticky: Sticky) -> Option<Buffer> {
         | S::HttpAcceptEncoding
         | S::HttpAcceptLanguage
         | S::HttpReferer => Buffer::HttpHeader,
-        _ => return None,
+        S::EmailFrom
+        | S::EmailTo
+        | S::EmailCc
+        | S::EmailSubject
+        | S::EmailDate
+        | S::EmailMessageId
+        | S::EmailMailer
+        | S::EmailReceived => Buffer::MailHeader,
+        S::FtpBounce => Buffer::FtpCommandData,
+        // What a protocol fills by itself has the same name there.
+        sticky => return filled::whole(sticky),
     })
 }
 
@@ -184,8 +249,10 @@ struct Compiler {
     views: Views,
     searches: Vec<SearchBuilder>,
     unsearched: Vec<Vec<u32>>,
+    groups: GroupsBuilder,
     names: HashMap<Box<str>, Name>,
     classes: Classes,
+    lines: Vec<Line>,
     known_signatures: HashSet<(u32, u32)>,
 }
 
@@ -197,27 +264,47 @@ impl Compiler {
         if !self.known_signatures.insert((rule.generator, rule.id)) {
             return Err(format!("another rule has the number {}:{} already", rule.generator, rule.id));
         }
-        let number = self.rules.len() as u32;
-        let fast = fast_pattern(&rule).map(|(list, bytes, any_case)| (list, bytes.to_vec(), any_case));
         let signature = Arc::new(self.signature(&rule));
+        let asked = Asked::of(&rule);
+        let has_content = rule.lists.iter().any(|list| is_of_content(list.sticky));
         let mut views = Vec::with_capacity(rule.lists.len());
         for list in &rule.lists {
             views.push(self.view(list.sticky, &list.transforms).ok_or("too many kinds of buffers")?);
         }
+        match &asked {
+            Some(asked) if !has_content => self.add_to_groups(&rule, asked),
+            _ => self.add_to_searches(&rule, &views)?,
+        }
+        let compiled = self.compiled(rule, &views, signature, place, asked);
+        self.rules.push(compiled);
+        Ok(())
+    }
+
+    /// Packets are looked at for the rule.
+    fn add_to_groups(&mut self, rule: &Rule, asked: &Asked) {
+        let number = self.rules.len() as u32;
+        let fast = fast_pattern(rule, |sticky| sticky == Sticky::Payload);
+        let fast = fast.map(|(_, bytes, any_case)| (bytes, any_case));
+        self.groups.add(number, rule.header.protocol, &rule.flow, asked, fast);
+    }
+
+    /// What a protocol makes of a stream is looked at for the rule.
+    fn add_to_searches(&mut self, rule: &Rule, views: &[ViewId]) -> Result<(), String> {
+        let number = self.rules.len() as u32;
+        let fast = fast_pattern(rule, is_of_content);
         let is_found = fast.is_some_and(|(list, bytes, any_case)| {
             let list = &rule.lists[list];
             // What the buffer is made into is not searched where it is the rule's own: the pattern stands in that.
             self.views
                 .id(list.sticky, &list.transforms)
-                .is_some_and(|view| self.searches[usize::from(view.0)].add(&bytes, any_case, number))
+                .is_some_and(|view| self.searches[usize::from(view.0)].add(bytes, any_case, number))
         });
         if !is_found {
-            let first = views.iter().copied().find(|view| self.views.sticky(*view) != Sticky::Base64Data);
+            let is_content = |view: &ViewId| is_of_content(self.views.sticky(*view));
+            let first = views.iter().copied().find(is_content);
             let first = first.ok_or("it looks at nothing")?;
             self.unsearched[usize::from(first.0)].push(number);
         }
-        let compiled = self.compiled(rule, &views, signature, place);
-        self.rules.push(compiled);
         Ok(())
     }
 
@@ -227,7 +314,11 @@ impl Compiler {
         views: &[ViewId],
         signature: Arc<Signature>,
         place: Arc<str>,
+        asked: Option<Asked>,
     ) -> Compiled {
+        let reads = |test: &Test| matches!(test, Test::ByteExtract(_) | Test::ByteMath(_));
+        let shares_variables =
+            rule.lists.len() > 1 && rule.lists.iter().flat_map(|list| &list.tests).any(reads);
         let of_decoded = rule.lists.iter().find(|list| list.sticky == Sticky::Base64Data);
         let of_decoded: Vec<Test> = of_decoded.map(|list| list.tests.clone()).unwrap_or_default();
         let own = rule.lists.into_iter().zip(views).filter(|(list, _)| list.sticky != Sticky::Base64Data);
@@ -240,17 +331,30 @@ impl Compiler {
         let bits = rule.bits.iter().map(|bit| CompiledBit {
             action: bit.action,
             names: bit.names.iter().map(|name| self.name(name)).collect(),
+            track: bit.track,
+            expire: bit.expire,
         });
-        let bits = bits.collect();
+        let bits: Box<[CompiledBit]> = bits.collect();
+        let is_of_hosts = |bit: &CompiledBit| !matches!(bit.track, Track::Flow | Track::Transaction);
+        let notes_hosts = bits.iter().any(is_of_hosts);
+        let (mut threshold, mut tuning) = (rule.threshold, Tuning::default());
+        for line in &self.lines {
+            line.apply((rule.generator, rule.id), &mut threshold, &mut tuning);
+        }
         let integers = rule.integers.iter().map(|integer| self.integer(integer)).collect();
         Compiled {
             header: rule.header,
             flow: rule.flow,
-            application: rule.application,
+            applications: rule.applications.into(),
             lists,
+            shares_variables,
+            asked,
             bits,
             integers,
-            threshold: rule.threshold,
+            is_told_of_pass: rule.is_told_of_pass,
+            notes_hosts,
+            threshold,
+            tuning,
             is_silent: rule.is_silent,
             signature,
             message: (*rule.message).into(),
@@ -313,17 +417,18 @@ impl Compiler {
     fn finish(self, clock: Clock) -> Database {
         let all = (0..self.views.len() as u16).map(ViewId);
         let buffers = all.filter_map(|view| buffer_of(self.views.sticky(view)));
-        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| match buffer {
-            Buffer::FileData => set.with(buffer),
-            _ => set.and(OF_EXCHANGES),
+        let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
+            if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
         Database {
             rules: self.rules,
             views: self.views,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
+            groups: self.groups.finish(),
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
             wants,
             thresholds: Default::default(),
+            hosts: Default::default(),
             clock,
         }
     }

@@ -1,13 +1,17 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
+use crate::hosts::Hosts;
 use crate::memory::Name;
-use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare};
-use crate::ruleset::header::{Header, Protocol};
+use crate::packets::asked::Asked;
+use crate::packets::groups::Groups;
+use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
+use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
 use crate::ruleset::threshold::Threshold;
 use crate::search::Search;
 use crate::thresholds::Thresholds;
+use crate::tuning::Tuning;
 use crate::views::{ViewId, Views};
 use lockgate_model::{self as model, Buffer, BufferSet, Direction, Engine, Flow, FlowState, Signature};
 use std::sync::{Arc, Mutex};
@@ -23,9 +27,12 @@ pub struct Database {
     pub(crate) searches: Vec<Option<Search>>,
     /// For each view, the rules that have no fast pattern and are asked when it is there.
     pub(crate) unsearched: Vec<Box<[u32]>>,
+    /// The rules that are about packets and streams as they are.
+    pub(crate) groups: Groups,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
     pub(crate) thresholds: Mutex<Thresholds>,
+    pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,
 }
 
@@ -34,11 +41,20 @@ pub struct Database {
 pub(crate) struct Compiled {
     pub header: Header,
     pub flow: FlowTest,
-    pub application: Option<(Protocol, bool)>,
+    pub applications: Box<[Application]>,
     pub lists: Box<[CompiledList]>,
+    /// Whether one list reads a variable that another asks for.
+    pub shares_variables: bool,
+    /// What it asks of packets, where it does.
+    pub asked: Option<Asked>,
     pub bits: Box<[CompiledBit]>,
     pub integers: Box<[(Name, CompiledInteger)]>,
+    /// Of a rule that lets pass: whether that is told.
+    pub is_told_of_pass: bool,
+    /// Whether some of its bits are of hosts.
+    pub notes_hosts: bool,
     pub threshold: Option<Threshold>,
+    pub tuning: Tuning,
     pub is_silent: bool,
     pub signature: Arc<Signature>,
     /// What it is called.
@@ -61,6 +77,9 @@ pub(crate) struct CompiledList {
 pub(crate) struct CompiledBit {
     pub action: BitAction,
     pub names: Box<[Name]>,
+    pub track: Track,
+    /// Of a bit of hosts: after so many seconds it is set no more.
+    pub expire: u32,
 }
 
 /// What is asked of a flow's number, or done with it.
@@ -86,6 +105,14 @@ pub(crate) fn is_way(rule: Option<Direction>, transaction: Direction) -> bool {
     rule.is_none_or(|rule| rule == transaction)
 }
 
+impl Compiled {
+    /// The lists that are about what a protocol made of a stream: a bit for each.
+    pub fn content_lists(&self) -> u64 {
+        let all = u64::MAX.checked_shr(64 - self.lists.len() as u32).unwrap_or(0);
+        all & !self.asked.as_ref().map_or(0, |asked| asked.lists)
+    }
+}
+
 impl Database {
     /// How many rules are in use.
     pub fn rules(&self) -> usize {
@@ -94,7 +121,7 @@ impl Database {
 
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        self.searches.iter().flatten().map(Search::heap_bytes).sum()
+        self.searches.iter().flatten().map(Search::heap_bytes).sum::<usize>() + self.groups.heap_bytes()
     }
 }
 

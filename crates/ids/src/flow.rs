@@ -1,10 +1,10 @@
 //! One connection: who is on either side, and what rules have noted of it. Rule: transactions share it, a moment at a time.
 
-use crate::database::Database;
-use crate::database::{Compiled, CompiledInteger, CompiledValue, is_way};
+use crate::database::{Compiled, Database, is_way};
 use crate::memory::Memory;
-use crate::ruleset::bits::{BitAction, FlowState as State};
-use crate::ruleset::header::{Protocol, Way};
+use crate::packets::groups::Carrier;
+use crate::ruleset::bits::FlowState as State;
+use crate::ruleset::header::{Application, Header, Protocol, Way};
 use crate::scanner::Transmission;
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Direction, Flow, FlowState, Scanner, Transaction};
@@ -23,6 +23,9 @@ pub(crate) struct Connection {
 pub(crate) struct Facts {
     pub id: u64,
     pub protocol: model::Protocol,
+    /// Whether it is known what is spoken, or that it is nothing known.
+    pub is_recognised: bool,
+    pub carrier: Carrier,
     pub client: SocketAddr,
     /// `None` where a client has asked a proxy: which server it will be, rules do not wait for.
     pub server: Option<SocketAddr>,
@@ -31,7 +34,14 @@ pub(crate) struct Facts {
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
         let server = (flow.protocol != model::Protocol::Http).then_some(flow.server);
-        let facts = Facts { id: flow.id, protocol: flow.protocol, client: flow.client, server };
+        let facts = Facts {
+            id: flow.id,
+            protocol: flow.protocol,
+            is_recognised: true,
+            carrier: Carrier::Tcp,
+            client: flow.client,
+            server,
+        };
         Self::sharing(database, facts, Arc::default())
     }
 
@@ -44,7 +54,8 @@ impl Connection {
 impl FlowState for Connection {
     fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
-        Box::new(Transmission::new(database, self.facts, memory, about.direction))
+        locked(&memory).is_answered |= about.direction == Direction::ToClient;
+        Box::new(Transmission::new(database, self.facts, memory, about))
     }
 }
 
@@ -55,6 +66,28 @@ impl Facts {
     }
 
     fn is_spoken(&self, rule: &Compiled) -> bool {
+        // A file by itself came by no protocol: whatever could have brought it.
+        let is_carried = match rule.header.protocol {
+            Protocol::Udp => self.carrier == Carrier::Udp,
+            Protocol::Tcp | Protocol::TcpStream | Protocol::TcpPacket => self.carrier == Carrier::Tcp,
+            _ => true,
+        };
+        self.protocol == model::Protocol::File
+            || is_carried && self.is_application(rule) && rule.flow.state != Some(State::NotEstablished)
+    }
+
+    /// Whether a rule waits for a connection that is not there yet: datagrams make one when both sides have sent some.
+    pub fn is_too_soon(&self, rule: &Compiled, memory: &Memory) -> bool {
+        self.carrier == Carrier::Udp && rule.flow.state == Some(State::Established) && !memory.is_answered
+    }
+
+    /// Whether a rule is about what one side of it sends to the other.
+    pub fn is_way_of(&self, rule: &Compiled, direction: Direction) -> bool {
+        is_way(rule.flow.direction, direction) && self.is_between(rule, direction)
+    }
+
+    /// Whether a rule is about what is spoken.
+    pub fn is_application(&self, rule: &Compiled) -> bool {
         let own = match self.protocol {
             model::Protocol::Http => Protocol::Http,
             model::Protocol::Smtp => Protocol::Smtp,
@@ -63,15 +96,16 @@ impl Facts {
             model::Protocol::Ftp => Protocol::Ftp,
             model::Protocol::FtpData => Protocol::FtpData,
             model::Protocol::Tls => Protocol::Tls,
-            model::Protocol::Unknown => {
-                return !rule.header.protocol.is_application() && rule.application.is_none();
+            model::Protocol::Unknown | model::Protocol::File => {
+                let is_as_asked = |its: &Application| its.protocol.is_none() == its.is_spoken;
+                return !rule.header.protocol.is_application()
+                    && (rule.applications.is_empty() || self.is_recognised)
+                    && rule.applications.iter().all(is_as_asked);
             }
-            // A file by itself came by no protocol: whatever could have brought it.
-            model::Protocol::File => return true,
         };
-        let application = rule.application.is_none_or(|(protocol, is)| (protocol == own) == is);
+        let is_as_asked = |its: &Application| (its.protocol == Some(own)) == its.is_spoken;
         let is_own = !rule.header.protocol.is_application() || rule.header.protocol == own;
-        is_own && application && rule.flow.state != Some(State::NotEstablished)
+        is_own && rule.applications.iter().all(is_as_asked)
     }
 
     fn is_between(&self, rule: &Compiled, direction: Direction) -> bool {
@@ -80,17 +114,7 @@ impl Facts {
         }
         let (client, server) = (Some(self.client), self.server);
         let (from, to) = if direction == Direction::ToServer { (client, server) } else { (server, client) };
-        let header = &rule.header;
-        let fits = |from: Option<SocketAddr>, to: Option<SocketAddr>| {
-            let is_source = |from: SocketAddr| {
-                header.source.contains(from.ip()) && header.source_ports.contains(from.port())
-            };
-            let is_destination = |to: SocketAddr| {
-                header.destination.contains(to.ip()) && header.destination_ports.contains(to.port())
-            };
-            from.is_none_or(is_source) && to.is_none_or(is_destination)
-        };
-        fits(from, to) || (header.way == Way::Both && fits(to, from))
+        rule.header.is_between(from, to)
     }
 
     /// Who sends to whom; what is not known counts as the client.
@@ -102,64 +126,24 @@ impl Facts {
     }
 }
 
+impl Header {
+    /// Whether a rule is about what one sends to the other; who is not known is who it is about.
+    pub fn is_between(&self, from: Option<SocketAddr>, to: Option<SocketAddr>) -> bool {
+        let header = self;
+        let fits = |from: Option<SocketAddr>, to: Option<SocketAddr>| {
+            let is_source = |from: SocketAddr| {
+                header.source.contains(from.ip()) && header.source_ports.contains(from.port())
+            };
+            let is_destination = |to: SocketAddr| {
+                header.destination.contains(to.ip()) && header.destination_ports.contains(to.port())
+            };
+            from.is_none_or(is_source) && to.is_none_or(is_destination)
+        };
+        fits(from, to) || (header.way == Way::Both && fits(to, from))
+    }
+}
+
 /// The memory, whoever held it last.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Compiled {
-    /// Whether what the rule asks of the flow's memory holds.
-    pub fn agrees(&self, memory: &Memory) -> bool {
-        let bits = self.bits.iter().all(|bit| match bit.action {
-            BitAction::IsSet => bit.names.iter().any(|name| memory.is_set(*name)),
-            BitAction::IsNotSet => !bit.names.iter().any(|name| memory.is_set(*name)),
-            _ => true,
-        });
-        bits && self.integers.iter().all(|(name, integer)| match integer {
-            CompiledInteger::IsSet => memory.integer(*name).is_some(),
-            CompiledInteger::IsNotSet => memory.integer(*name).is_none(),
-            CompiledInteger::Compare(how, with) => {
-                let with = value(*with, memory);
-                memory.integer(*name).zip(with).is_some_and(|(own, with)| how.holds(own, with))
-            }
-            _ => true,
-        })
-    }
-
-    /// What the rule does to the flow's memory when it matches.
-    pub fn change(&self, memory: &mut Memory) {
-        for bit in &self.bits {
-            for name in &bit.names {
-                match bit.action {
-                    BitAction::Set => memory.set(*name),
-                    BitAction::Unset => memory.unset(*name),
-                    BitAction::Toggle => memory.toggle(*name),
-                    BitAction::IsSet | BitAction::IsNotSet => {}
-                }
-            }
-        }
-        for (name, integer) in &self.integers {
-            let own = memory.integer(*name);
-            let new = match integer {
-                CompiledInteger::Set(to) => value(*to, memory),
-                CompiledInteger::Add(more) => {
-                    value(*more, memory).map(|more| own.unwrap_or(0).saturating_add(more))
-                }
-                CompiledInteger::Subtract(less) => {
-                    value(*less, memory).map(|less| own.unwrap_or(0).saturating_sub(less))
-                }
-                _ => None,
-            };
-            if let Some(new) = new {
-                memory.set_integer(*name, new);
-            }
-        }
-    }
-}
-
-fn value(value: CompiledValue, memory: &Memory) -> Option<u32> {
-    match value {
-        CompiledValue::Number(number) => Some(number),
-        CompiledValue::Named(name) => memory.integer(name),
-    }
 }

@@ -5,16 +5,23 @@ mod candidates;
 mod classes;
 mod compiler;
 mod database;
+mod decision;
 mod evaluate;
+mod filled;
 mod flow;
+mod ftp;
+mod hosts;
 mod http;
+mod mail;
 mod memory;
+mod packets;
 mod report;
 mod ruleset;
 mod scanner;
 mod search;
 mod stream;
 mod thresholds;
+mod tuning;
 mod views;
 mod watch;
 
@@ -25,3 +32,5 @@ pub use watch::{Alert, FoundIn, Watch};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;

@@ -1,6 +1,8 @@
 //! What a flow remembers between transactions: bits and numbers. Rule: rules know them by number; names end at compiling.
 
+use crate::candidates::Told;
 use crate::ruleset::bits::IntegerCompare;
+use lockgate_model::Direction;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name of a bit or number, counted from 0 over all rules.
@@ -8,12 +10,18 @@ pub(crate) type Name = u32;
 
 /// How many bits and numbers one flow may have.
 const ENTRIES_MAX: usize = 256;
+/// How many rules may wait for a packet.
+const WAITING_MAX: usize = 64;
 
 /// One flow's bits and numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     bits: BTreeSet<Name>,
     integers: BTreeMap<Name, u32>,
+    /// Whether the server has said something.
+    pub is_answered: bool,
+    /// Rules of which all holds but what they ask of packets.
+    waiting: Vec<Told>,
 }
 
 impl Memory {
@@ -31,10 +39,15 @@ impl Memory {
         self.bits.remove(&bit);
     }
 
-    pub fn toggle(&mut self, bit: Name) {
-        if !self.bits.remove(&bit) {
-            self.set(bit);
+    pub fn wait_for_packet(&mut self, told: Told) {
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.push(told);
         }
+    }
+
+    /// Those that wait for a packet of that direction.
+    pub fn take_waiting(&mut self, direction: Direction) -> impl Iterator<Item = Told> + '_ {
+        self.waiting.extract_if(.., move |told| told.direction == direction)
     }
 
     pub fn integer(&self, name: Name) -> Option<u32> {

@@ -1,22 +1,32 @@
 //! Buffers → findings, for one transaction. Rule: what a proxy tells of an exchange is made into sticky buffers here, each once.
 
 use crate::candidates::{Asking, Candidates, Told};
-use crate::database::Database;
+use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
+use crate::filled;
 use crate::flow::Facts;
+use crate::ftp;
 use crate::http;
+use crate::mail;
 use crate::memory::Memory;
 use crate::ruleset::sticky::Sticky;
 use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
-use lockgate_model::{Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Sink, Want, Wish};
+use lockgate_model::{
+    Buffer, Class, Direction, Hit, Part, PartId, Reason, Scanner, Signature, Sink, Transaction,
+    TransactionId, Want, Wish,
+};
 use std::sync::{Arc, Mutex};
 
 /// How much of a head is looked at.
 const HEAD_BYTES_MAX: usize = 128 << 10;
 /// How many parts of a transaction are looked at at a time.
 const STREAMS_MAX: usize = 64;
+/// Of how many mails within each other the headers are looked at at a time.
+const MAILS_MAX: usize = 8;
+/// What the random bytes of a hello begin with, in the days when that was the time (RFC 5246 section 7.4.1.2).
+const TIME_BYTES: usize = 4;
 
 /// One transaction.
 pub(crate) struct Transmission {
@@ -24,9 +34,16 @@ pub(crate) struct Transmission {
     facts: Facts,
     memory: Arc<Mutex<Memory>>,
     direction: Direction,
+    transaction: TransactionId,
     candidates: Candidates,
     line: Vec<u8>,
     header: Vec<u8>,
+    /// A buffer that is filled by itself, until it ends.
+    whole: Vec<u8>,
+    /// The verb of the last command of FTP.
+    verb: Vec<u8>,
+    /// The headers of mails that are open.
+    mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
 }
 
@@ -35,24 +52,28 @@ impl Transmission {
         database: Arc<Database>,
         facts: Facts,
         memory: Arc<Mutex<Memory>>,
-        direction: Direction,
+        about: &Transaction,
     ) -> Self {
         Self {
             database,
             facts,
             memory,
-            direction,
+            direction: about.direction,
+            transaction: about.id,
             candidates: Candidates::default(),
             line: Vec::new(),
             header: Vec::new(),
+            whole: Vec::new(),
+            verb: Vec::new(),
+            mails: Vec::new(),
             streams: Vec::new(),
         }
     }
 
     /// A sticky buffer is there, whole.
     fn fill(&mut self, sticky: Sticky, bytes: &[u8]) {
-        let Self { database, facts, memory, direction, candidates, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, memory };
+        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for view in database.views.of(sticky) {
             let transformed = database.views.transformed(view, bytes);
             let bytes = transformed.as_deref().unwrap_or(bytes);
@@ -81,17 +102,48 @@ impl Transmission {
         http::header(&line, &header, direction, &mut fill);
     }
 
+    /// What a protocol has said of itself is there, whole.
+    fn fill_whole(&mut self, buffer: Buffer, sticky: Sticky) {
+        let bytes = std::mem::take(&mut self.whole);
+        self.fill(sticky, &bytes);
+        match buffer {
+            Buffer::TlsRandom => {
+                if let Some((time, random)) = bytes.split_at_checked(TIME_BYTES) {
+                    self.fill(Sticky::TlsRandomTime, time);
+                    self.fill(Sticky::TlsRandomBytes, random);
+                }
+            }
+            Buffer::FtpCommand => self.verb = bytes,
+            Buffer::FtpCommandData => {
+                let own = self.facts.client.ip();
+                if ftp::elsewhere(&self.verb, &bytes, own) {
+                    self.fill(Sticky::FtpBounce, &bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn gather_mail(&mut self, part: PartId, chunk: &[u8]) -> Want {
+        let known = self.mails.iter().position(|(of, _)| *of == part);
+        let at = known.unwrap_or(self.mails.len());
+        if at >= MAILS_MAX {
+            self.candidates.is_spent = true;
+            return Want::Done;
+        }
+        if known.is_none() {
+            self.mails.push((part, Vec::new()));
+        }
+        gather(&mut self.mails[at].1, chunk)
+    }
+
     /// What holds by now is told.
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, candidates, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, memory };
-        for Told { rule, view, offset } in candidates.conclude(asking) {
-            let rule = &database.rules[rule as usize];
-            let class = if rule.signature.wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
+        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
-            let (place, name) = (Arc::clone(&rule.place), Arc::clone(&rule.message));
-            let signature = Some(Arc::clone(&rule.signature));
-            sink.hit(Hit { class, rule: place, name, part, buffer, offset, signature });
+            sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
@@ -109,8 +161,8 @@ impl Transmission {
 
     /// The streams of a part go on, or end.
     fn run(&mut self, part: PartId, chunk: Option<&[u8]>, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, candidates, streams, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, memory };
+        let Self { database, facts, memory, direction, transaction, candidates, streams, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
             let unsearched = &database.unsearched[usize::from(stream.view.0)];
             let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {
@@ -119,10 +171,26 @@ impl Transmission {
             };
             match chunk {
                 Some(chunk) => stream.push(database, chunk, &mut look),
-                None => stream.end(database, &mut look),
+                None => {
+                    stream.end(database, &mut look);
+                    candidates.is_spent |= stream.is_spent;
+                }
             }
         }
         self.tell(part, Buffer::FileData, sink);
+    }
+}
+
+impl Compiled {
+    /// What is told of the rule.
+    pub fn hit(&self, part: PartId, buffer: Buffer, offset: Option<u64>, wish: Wish) -> Hit {
+        let class = if wish == Wish::Stop { Class::Intrusion } else { Class::Alert };
+        let (rule, name) = (Arc::clone(&self.place), Arc::clone(&self.message));
+        let signature = match wish == self.signature.wish {
+            true => Arc::clone(&self.signature),
+            false => Arc::new(Signature { wish, ..(*self.signature).clone() }),
+        };
+        Hit { class, rule, name, part, buffer, offset, signature: Some(signature) }
     }
 }
 
@@ -166,6 +234,8 @@ impl Scanner for Transmission {
             (Buffer::HttpHeader, Direction::ToServer) | (Buffer::HttpResponseHeader, Direction::ToClient) => {
                 gather(&mut self.header, chunk)
             }
+            (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
+            _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
             _ => Want::Done,
         }
     }
@@ -180,7 +250,19 @@ impl Scanner for Transmission {
                 self.fill_head();
                 self.tell(part, buffer, sink);
             }
-            _ => {}
+            (Buffer::MailHeader, _) => {
+                if let Some(at) = self.mails.iter().position(|(of, _)| *of == part) {
+                    let (_, lines) = self.mails.swap_remove(at);
+                    mail::header(&lines, &mut |sticky, bytes| self.fill(sticky, bytes));
+                    self.tell(part, buffer, sink);
+                }
+            }
+            _ => {
+                if let Some(sticky) = filled::sticky(buffer) {
+                    self.fill_whole(buffer, sticky);
+                    self.tell(part, buffer, sink);
+                }
+            }
         }
     }
 

@@ -46,6 +46,11 @@ impl Patterns {
         Interest::More
     }
 
+    /// Whether none was found.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// None any more.
     pub fn clear(&mut self) {
         self.0.clear();
@@ -93,8 +98,9 @@ impl std::fmt::Debug for Search {
     }
 }
 
-/// The content that a rule is first looked for by: in which of its lists, and which bytes.
-pub(crate) fn fast_pattern(rule: &Rule) -> Option<(usize, &[u8], bool)> {
+/// The content that a rule is first looked for by, in those of its lists that may be searched: in which of them, which bytes, and
+/// whether their case does not matter.
+pub(crate) fn fast_pattern(rule: &Rule, may: impl Fn(Sticky) -> bool) -> Option<(usize, &[u8], bool)> {
     let contents = rule.lists.iter().enumerate().flat_map(|(at, list)| {
         let of_list = list.tests.iter().filter_map(move |test| match test {
             Test::Content(content) if !content.is_negated => Some(content),
@@ -102,7 +108,7 @@ pub(crate) fn fast_pattern(rule: &Rule) -> Option<(usize, &[u8], bool)> {
         });
         of_list.map(move |content| (at, list.sticky, content))
     });
-    let contents = contents.filter(|(_, sticky, _)| *sticky != Sticky::Base64Data);
+    let contents = contents.filter(|(_, sticky, _)| may(*sticky));
     let (at, _, content) = contents.max_by_key(|(_, sticky, content)| worth(*sticky, content))?;
     let bytes = match content.fast {
         Fast::Chop { offset, length } => {

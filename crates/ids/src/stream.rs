@@ -12,6 +12,9 @@ pub(crate) const STEP_BYTES: usize = 16 << 10;
 /// How long a piece is: what a rule asks of a stream is found if it is no farther apart than a step.
 pub(crate) const PIECE_BYTES: usize = 2 * STEP_BYTES;
 
+/// How much is gathered of a part that is looked at as something else.
+const GATHERED_BYTES_MAX: usize = 256 << 10;
+
 /// One view of one open part.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -22,6 +25,10 @@ pub(crate) struct Stream {
     base: u64,
     /// The patterns that were found in the step before this one, and in this one.
     found: [Patterns; 2],
+    /// Where the view is made of the whole: what has come of it.
+    gathered: Option<Vec<u8>>,
+    /// Whether there was no room for all of it.
+    pub is_spent: bool,
 }
 
 impl Stream {
@@ -33,6 +40,8 @@ impl Stream {
             held: Vec::new(),
             base: 0,
             found: Default::default(),
+            gathered: database.views.is_transformed(view).then(Vec::new),
+            is_spent: false,
         }
     }
 
@@ -43,6 +52,12 @@ impl Stream {
         mut chunk: &[u8],
         look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>),
     ) {
+        if let Some(gathered) = &mut self.gathered {
+            let room = GATHERED_BYTES_MAX.saturating_sub(gathered.len());
+            self.is_spent |= room < chunk.len();
+            gathered.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
+            return;
+        }
         while !chunk.is_empty() {
             let room = PIECE_BYTES - self.held.len();
             let (now, rest) = chunk.split_at(room.min(chunk.len()));
@@ -60,6 +75,10 @@ impl Stream {
 
     /// The stream has ended.
     pub fn end(&mut self, database: &Database, look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>)) {
+        if let Some(gathered) = self.gathered.take() {
+            let bytes = database.views.transformed(self.view, &gathered).unwrap_or_default();
+            self.take(database, &bytes);
+        }
         let search = database.searches[usize::from(self.view.0)].as_ref();
         if let (Some(search), Some(state)) = (search, &mut self.search) {
             search.finish(state, &mut self.found[1]);

@@ -185,6 +185,101 @@ alert http any any -> any any (msg:"4"; flow:to_client; http.stat_code; content:
     assert_eq!(ids(&answer.run(&mut *flow, Direction::ToClient, 1)), [4, 2]);
 }
 
+/// Buffers that a protocol fills by itself, in this order.
+fn told(rules: &str, protocol: Protocol, direction: Direction, buffers: &[(Buffer, &[u8])]) -> Vec<u32> {
+    let mut sources = Sources::new();
+    sources.add("test.rules", rules.as_bytes());
+    let (database, report) = sources.compile(Arc::new(|| 0));
+    assert_eq!((report.failures.len(), database.rules()), (0, rules.lines().count()), "{report:?}");
+    let database = Arc::new(database);
+    let run = |cut: usize| {
+        let mut flow = Arc::clone(&database).open_flow(&flow(protocol));
+        let (mut found, mut scanner) = (Found::default(), flow.open(&about(direction)));
+        for (buffer, bytes) in buffers {
+            let (first, second) = bytes.split_at(cut.min(bytes.len()));
+            scanner.push(PartId::ROOT, *buffer, first, &mut found);
+            scanner.push(PartId::ROOT, *buffer, second, &mut found);
+            scanner.end(PartId::ROOT, *buffer, &mut found);
+        }
+        let mut found = ids(&found);
+        found.sort_unstable();
+        found
+    };
+    let whole = run(usize::MAX);
+    let longest = buffers.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or_default();
+    (0..longest).for_each(|cut| assert_eq!(run(cut), whole, "cut at {cut}"));
+    whole
+}
+
+#[test]
+fn what_dns_says_is_asked_of_each_instance() {
+    let rules = r#"alert dns any any -> any any (dns.query; content:"evil"; dotprefix; content:".evil.example"; endswith; sid:1;)
+alert dns any any -> any any (dns_query; content:"b.example"; dns.opcode:0; sid:2;)
+alert dns any any -> any 80 (dns.query; bsize:9; content:"b.example"; sid:3;)
+alert dns any any -> any any (dns.opcode:!0; sid:4;)
+alert dns any any -> any any (dns.rrtype:28; dns.query; content:"a."; startswith; sid:5;)
+alert dns any any -> any any (dns.rcode:3; sid:6;)
+alert http any any -> any any (file.data; content:"b.example"; sid:7;)"#;
+    let buffers: [(Buffer, &[u8]); 5] = [
+        (Buffer::DnsOpcode, b"0"),
+        (Buffer::DnsQuery, b"a.evil.example"),
+        (Buffer::DnsRecordType, b"1"),
+        (Buffer::DnsQuery, b"b.example"),
+        (Buffer::DnsRecordType, b"28"),
+    ];
+    assert_eq!(told(rules, Protocol::Dns, Direction::ToServer, &buffers), [1, 2, 3, 5]);
+}
+
+#[test]
+fn what_tls_says_is_asked_and_remembered() {
+    let rules = r#"alert tls any any -> any any (tls.version:1.2; tls.sni; content:"bad."; startswith; sid:1;)
+alert tcp any any -> any any (ssl_version:tls1.0,tls1.2; ssl_state:client_hello; tls.sni; content:"bad"; sid:2;)
+alert tls any any -> any any (ssl_version:!tls1.2; tls.sni; content:"bad"; sid:3;)
+alert tls any any -> any any (ssl_state:server_hello; tls.sni; content:"bad"; sid:4;)
+alert tls any any -> any any (ja3_hash; content:"0123456789abcdef0123456789abcdef"; sid:5;)
+alert tls any any -> any any (tls.random_time; bsize:4; sid:6;)
+alert tls any any -> any any (tls.version:1.3; sid:7;)"#;
+    let buffers: [(Buffer, &[u8]); 4] = [
+        (Buffer::TlsRandom, &[7; 32]),
+        (Buffer::TlsVersion, &[3, 3]),
+        (Buffer::Ja3Hash, b"0123456789abcdef0123456789abcdef"),
+        (Buffer::TlsServerName, b"bad.example"),
+    ];
+    assert_eq!(told(rules, Protocol::Tls, Direction::ToServer, &buffers), [1, 2, 5, 6]);
+    let rules = r#"alert tls any any -> any any (tls.subject:"CN=a"; sid:1;)
+alert tls any any -> any any (tls.issuerdn:!"CN=a"; sid:2;)
+alert tls any any -> any any (tls.cert_serial; content:"01:0A"; bsize:5; ssl_version:tls1.3; sid:3;)"#;
+    let buffers: [(Buffer, &[u8]); 3] =
+        [(Buffer::TlsSubject, b"O=b, CN=a"), (Buffer::TlsIssuer, b"CN=b"), (Buffer::TlsSerial, b"01:0A")];
+    assert_eq!(told(rules, Protocol::Tls, Direction::ToClient, &buffers), [1, 2]);
+}
+
+#[test]
+fn what_ftp_and_mail_say() {
+    let rules = r#"alert ftp any any -> any any (ftp.command; content:"PORT"; ftpbounce; sid:1;)
+alert ftp any any -> any any (ftp.command_data; content:"192,168,0,2"; startswith; sid:2;)"#;
+    let port =
+        |data: &'static [u8]| [(Buffer::FtpCommand, b"PORT".as_slice()), (Buffer::FtpCommandData, data)];
+    assert_eq!(told(rules, Protocol::Ftp, Direction::ToServer, &port(b"10,0,0,9,1,2")), [1]);
+    assert_eq!(told(rules, Protocol::Ftp, Direction::ToServer, &port(b"192,168,0,2,1,2")), [2]);
+    let rules = r#"alert smtp any any -> any any (smtp.rcpt_to; content:"b@"; smtp.helo; content:"host"; sid:1;)
+alert smtp any any -> any any (email.subject; content:"one two"; sid:2;)
+alert smtp any any -> any any (email.from; content:"one two"; sid:3;)"#;
+    let buffers: [(Buffer, &[u8]); 4] = [
+        (Buffer::SmtpHelo, b"host"),
+        (Buffer::SmtpRcptTo, b"a@example"),
+        (Buffer::SmtpRcptTo, b"b@example"),
+        (
+            Buffer::MailHeader,
+            b"Subject: one
+ two
+
+",
+        ),
+    ];
+    assert_eq!(told(rules, Protocol::Smtp, Direction::ToServer, &buffers), [1, 2]);
+}
+
 #[test]
 fn pass_goes_before_others_and_thresholds_count() {
     let rules = r#"alert http any any -> any any (msg:"1"; http.uri; content:"x.php"; threshold:type limit, track by_src, count 1, seconds 60; sid:1;)
@@ -211,7 +306,7 @@ fn what_is_not_loaded_is_said() {
         alert http any any -> any any (http.uri; content:\"b\"; sid:4;)\n";
     sources.add("dir/some.rules", rules.as_bytes());
     let (database, report) = sources.compile(Arc::new(|| 0));
-    assert_eq!((database.rules(), report.both, report.wire, report.rules_failed()), (1, 1, 1, 3));
+    assert_eq!((database.rules(), report.both, report.wire, report.rules_failed()), (2, 1, 1, 3));
     let failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
     assert_eq!(failures[0], "dir/some.rules:1:44: lua: programs in rules are not run");
     assert!(failures[1].starts_with("dir/some.rules:5: another rule has the number 1:4"));

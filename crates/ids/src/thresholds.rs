@@ -2,11 +2,15 @@
 //! oldest goes, and what is not counted is told.
 
 use crate::ruleset::threshold::{Counting, Threshold, ThresholdKind};
+use crate::tuning::RateFilter;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// How many counters there are at most.
 const COUNTERS_MAX: usize = 65_536;
+
+/// Marks the number of a rule whose rate is counted.
+const RATE: u32 = 1 << 31;
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +19,20 @@ struct Key {
     source: Option<IpAddr>,
     destination: Option<IpAddr>,
     flow: u64,
+}
+
+impl Key {
+    fn of(rule: u32, threshold: &Threshold, between: Pair) -> Self {
+        let source =
+            matches!(threshold.counting, Counting::Source | Counting::Pair).then_some(between.source);
+        let destination = matches!(threshold.counting, Counting::Destination | Counting::Pair)
+            .then_some(between.destination);
+        let flow = if threshold.counting == Counting::Flow { between.flow } else { 0 };
+        // Of a pair it does not matter who sends.
+        let is_swapped = threshold.counting == Counting::Pair && source > destination;
+        let (source, destination) = if is_swapped { (destination, source) } else { (source, destination) };
+        Self { rule, source, destination, flow }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,12 +60,7 @@ pub(crate) struct Thresholds {
 impl Thresholds {
     /// The rule has matched once more, at that second: whether it is to be told.
     pub fn admits(&mut self, rule: u32, threshold: &Threshold, between: Pair, now: u64) -> bool {
-        let source =
-            matches!(threshold.counting, Counting::Source | Counting::Pair).then_some(between.source);
-        let destination = matches!(threshold.counting, Counting::Destination | Counting::Pair)
-            .then_some(between.destination);
-        let flow = if threshold.counting == Counting::Flow { between.flow } else { 0 };
-        let key = Key { rule, source, destination, flow };
+        let key = Key::of(rule, threshold, between);
         if self.counters.len() >= COUNTERS_MAX && !self.counters.contains_key(&key) {
             self.make_room();
         }
@@ -78,6 +91,23 @@ impl Thresholds {
                 is_next
             }
         }
+    }
+
+    /// The rule has matched once more: whether it has done so too often of late.
+    pub fn exceeds(&mut self, rule: u32, rate: &RateFilter, between: Pair, now: u64) -> bool {
+        let RateFilter { counting, count, seconds, timeout, .. } = *rate;
+        let threshold = Threshold { kind: ThresholdKind::Filter, counting, count, seconds };
+        // Counted apart from how often the rule is told.
+        let is_over = self.admits(rule | RATE, &threshold, between, now);
+        let key = Key::of(rule | RATE, &threshold, between);
+        if is_over
+            && let Some(counter) = self.counters.get_mut(&key)
+            && counter.count == count.saturating_add(1)
+        {
+            // For so long it stays so.
+            counter.since = (now + u64::from(timeout)).saturating_sub(u64::from(seconds));
+        }
+        is_over
     }
 
     /// Half of the counters go, the oldest.

@@ -40,6 +40,11 @@ impl Views {
         self.views.iter().zip(ids).filter(move |((of, _), _)| *of == sticky).map(|(_, id)| id)
     }
 
+    /// Whether it is made into something else before it is looked at.
+    pub fn is_transformed(&self, id: ViewId) -> bool {
+        !self.views[usize::from(id.0)].1.is_empty()
+    }
+
     /// The buffer as it is looked at; `None` where that is as it came.
     pub fn transformed(&self, id: ViewId, bytes: &[u8]) -> Option<Vec<u8>> {
         let (first, others) = self.views[usize::from(id.0)].1.split_first()?;

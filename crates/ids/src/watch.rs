@@ -1,12 +1,30 @@
 //! A connection on the wire: [`Watch`]. Rule: packets and streams are asked here; what protocols make of them, by transactions.
 
-use crate::database::Database;
-use crate::flow::{Connection, Facts};
+use crate::database::{Compiled, Database};
+use crate::decision::Decision;
+use crate::evaluate::{Answer, Piece, Variables, holds_with};
+use crate::flow::{Connection, Facts, locked};
 use crate::memory::Memory;
-use lockgate_model::{self as model, FlowState, Hit};
-use lockgate_packet::{Chunk, Flow, Packet, Place};
-use std::net::{Ipv4Addr, SocketAddr};
+use crate::packets::asked::{Asked, Occasion, Reads};
+use crate::packets::groups::{Carrier, Group};
+use crate::packets::headers;
+use crate::packets::side::{Side, payload_holds};
+use crate::ruleset::bits::FlowState as State;
+use crate::ruleset::header::Protocol;
+use crate::ruleset::sticky::Sticky;
+use crate::search::{Patterns, Search};
+use crate::thresholds::Pair;
+use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
+use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
+
+/// What all rules together may cost for one packet, in steps: some two milliseconds.
+const STEPS_OF_PACKET_MAX: u64 = 100_000;
+/// IANA, "Protocol Numbers".
+const IGMP: u8 = 2;
+/// How many events of protocols may wait for their packet.
+const EVENTS_MAX: usize = 64;
 
 /// A rule that a packet has matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +33,8 @@ pub struct Alert {
     pub hit: Hit,
     /// In what it was found.
     pub found_in: FoundIn,
+    /// Whether it is to be told: a rule may stop what it matches and say nothing of it.
+    pub is_told: bool,
 }
 
 /// In what a rule was found that a packet has matched.
@@ -24,6 +44,8 @@ pub enum FoundIn {
     Packet,
     /// The stream that it belongs to.
     Stream,
+    /// This transaction, whose packet had the last word.
+    Transaction(TransactionId),
 }
 
 /// One connection on the wire, or all packets that belong to none.
@@ -31,6 +53,60 @@ pub struct Watch {
     database: Arc<Database>,
     facts: Facts,
     memory: Arc<Mutex<Memory>>,
+    /// What goes to the server, what goes to the client.
+    sides: [Option<Box<Side>>; 2],
+    /// Whether a packet of that side has been asked about addresses alone.
+    is_begun: [bool; 2],
+    /// Whether a packet of that side has been asked about what is spoken alone.
+    is_known: [bool; 2],
+    /// Events of the protocol since the last packet.
+    events: Vec<Box<str>>,
+    /// Whether a rule lets the whole flow pass.
+    is_passed: bool,
+}
+
+/// A packet, or the end of a flow, and what rules want to know of it.
+struct Moment<'m, 'p> {
+    packet: Option<&'m Packet<'p>>,
+    flow: Option<&'m Flow>,
+    direction: Direction,
+    is_established: bool,
+    /// Whether its payload belongs to the stream.
+    is_in_stream: bool,
+    source: Option<SocketAddr>,
+    destination: Option<SocketAddr>,
+    carrier: Carrier,
+}
+
+/// A rule that is asked at a moment, and what that may cost.
+struct Ask<'a, 'm, 'p> {
+    database: &'a Database,
+    moment: &'a Moment<'m, 'p>,
+    steps: &'a mut u64,
+    variables: Variables,
+}
+
+/// A rule that may hold, and where its contents have been found already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    rule: u32,
+    found: Found,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    /// In the stream.
+    InStream(Option<u64>),
+    /// In what a protocol made of it.
+    InContent(Option<u64>, u64),
+    /// Its pattern alone, in the packet.
+    Pattern,
+    /// Nothing was looked for.
+    Nothing,
+}
+
+fn at(direction: Direction) -> usize {
+    usize::from(direction == Direction::ToClient)
 }
 
 impl Watch {
@@ -39,32 +115,365 @@ impl Watch {
         let client = SocketAddr::new(flow.client.address, flow.client.port);
         let server = SocketAddr::new(flow.server.address, flow.server.port);
         let protocol = model::Protocol::Unknown;
-        let facts = Facts { id: flow.id, protocol, client, server: Some(server) };
-        Self { database: Arc::clone(database), facts, memory: Arc::default() }
+        Self::of(
+            database,
+            Facts {
+                id: flow.id,
+                protocol,
+                is_recognised: false,
+                carrier: Carrier::of_number(flow.protocol),
+                client,
+                server: Some(server),
+            },
+        )
     }
 
     /// For packets that belong to no flow.
     pub fn stray(database: &Arc<Database>) -> Self {
         let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
         let protocol = model::Protocol::Unknown;
-        let facts = Facts { id: 0, protocol, client: nobody, server: None };
-        Self { database: Arc::clone(database), facts, memory: Arc::default() }
+        Self::of(
+            database,
+            Facts {
+                id: 0,
+                protocol,
+                is_recognised: false,
+                carrier: Carrier::Other,
+                client: nobody,
+                server: None,
+            },
+        )
+    }
+
+    fn of(database: &Arc<Database>, facts: Facts) -> Self {
+        Self {
+            database: Arc::clone(database),
+            facts,
+            memory: Arc::default(),
+            sides: [None, None],
+            is_begun: [false; 2],
+            is_known: [false; 2],
+            events: Vec::new(),
+            is_passed: false,
+        }
     }
 
     /// It is known now what is spoken, or it has changed. For the transactions of that protocol: what rules note of the flow
     /// is shared by them and the packets.
     pub fn speaks(&mut self, protocol: model::Protocol) -> Box<dyn FlowState> {
-        self.facts.protocol = protocol;
+        (self.facts.protocol, self.facts.is_recognised) = (protocol, true);
+        self.is_known = [false; 2];
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
         Box::new(Connection::sharing(database, self.facts, memory))
     }
 
     /// An event of the protocol, as `app-layer-event` names it (`http.missing_host_header`), before the packet that brought it.
-    pub fn event(&mut self, _name: &str) {}
+    pub fn event(&mut self, name: &str) {
+        if self.events.len() < EVENTS_MAX && !self.database.groups.with_protocol_event(name).is_empty() {
+            self.events.push(name.into());
+        }
+    }
 
     /// Bytes of the stream, next in their order, before the packet that brought them.
-    pub fn data(&mut self, _chunk: Chunk<'_>) {}
+    pub fn data(&mut self, chunk: Chunk<'_>) {
+        let Self { database, facts, sides, .. } = self;
+        let direction = chunk.direction;
+        if self.is_passed || !database.groups.of(Carrier::Tcp, direction).reads_streams() {
+            return;
+        }
+        // What is spoken may be known only later: the packet is asked about that.
+        let concerns = |rule: u32| facts.is_way_of(&database.rules[rule as usize], direction);
+        let side = sides[at(direction)].get_or_insert_default();
+        side.push(database, direction, (chunk.offset, chunk.bytes), &concerns);
+    }
 
     /// A packet, behind all that it has brought.
-    pub fn packet(&mut self, _packet: &Packet<'_>, _place: &Place<'_>, _tell: &mut dyn FnMut(Alert)) {}
+    pub fn packet(&mut self, packet: &Packet<'_>, place: &Place<'_>, tell: &mut dyn FnMut(Alert)) {
+        let (from, to) = ports_of(packet);
+        let address = |address: Option<IpAddr>, port| address.map(|its| SocketAddr::new(its, port));
+        let moment = Moment {
+            packet: Some(packet),
+            flow: place.flow,
+            direction: place.direction,
+            is_established: place.is_established,
+            is_in_stream: place.segment == Verdict::Taken && packet.tcp().is_some_and(is_read),
+            source: address(packet.ip.as_ref().map(Ip::source), from),
+            destination: address(packet.ip.as_ref().map(Ip::destination), to),
+            carrier: Carrier::of(&packet.transport),
+        };
+        self.ask(&moment, tell);
+    }
+
+    /// The flow ends: what has come is all there is.
+    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert, Direction)) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let (client, server) = (Some(self.facts.client), self.facts.server);
+            let is_up = direction == Direction::ToServer;
+            let (source, destination) = if is_up { (client, server) } else { (server, client) };
+            let moment = Moment {
+                packet: None,
+                flow: Some(flow),
+                direction,
+                is_established: true,
+                is_in_stream: false,
+                source,
+                destination,
+                carrier: Carrier::Tcp,
+            };
+            self.ask(&moment, &mut |alert| tell(alert, direction));
+        }
+    }
+
+    /// Every rule that the moment may be about is asked, in the order in which they go before each other.
+    fn ask(&mut self, moment: &Moment<'_, '_>, tell: &mut dyn FnMut(Alert)) {
+        if self.is_passed {
+            return;
+        }
+        let database = Arc::clone(&self.database);
+        let group = database.groups.of(moment.carrier, moment.direction);
+        let found = self.candidates(&database, group, moment);
+        let mut steps = STEPS_OF_PACKET_MAX;
+        let unsearched = if moment.packet.is_some() { &*group.unsearched } else { &[] };
+        let mut unsearched = unsearched.iter().copied().peekable();
+        let mut found = found.into_iter().peekable();
+        let mut is_passed = false;
+        loop {
+            let candidate = match (found.peek(), unsearched.peek()) {
+                (Some(one), other) if other.is_none_or(|other| one.rule <= *other) => found.next(),
+                _ => unsearched.next().map(|rule| Candidate { rule, found: Found::Nothing }),
+            };
+            let Some(candidate) = candidate else { break };
+            let Some(alert) = self.judge(&database, moment, candidate, &mut steps) else { continue };
+            match alert.hit.signature.as_ref().map(|its| its.wish) {
+                Some(Wish::Pass) => {
+                    is_passed = true;
+                    self.is_passed |= alert.found_in != FoundIn::Packet;
+                    if database.rules[candidate.rule as usize].is_told_of_pass {
+                        tell(alert);
+                    }
+                    break;
+                }
+                _ => tell(alert),
+            }
+        }
+        let side = at(moment.direction);
+        if moment.flow.is_some() && !is_passed {
+            self.is_begun[side] = true;
+            self.is_known[side] |= self.facts.is_recognised;
+        }
+        if let Some(side) = &mut self.sides[side] {
+            side.is_new = false;
+        }
+        self.events.clear();
+    }
+
+    /// The rules of which something was found, each once.
+    fn candidates(&mut self, database: &Database, group: &Group, moment: &Moment<'_, '_>) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        if let Some(side) = &mut self.sides[at(moment.direction)] {
+            let ready = side.take_ready().into_iter();
+            found.extend(ready.map(|one| Candidate { rule: one.rule, found: Found::InStream(one.offset) }));
+        }
+        if moment.flow.is_some() {
+            let mut memory = locked(&self.memory);
+            let waiting = memory.take_waiting(moment.direction);
+            found.extend(waiting.map(|one| Candidate {
+                rule: one.rule,
+                found: Found::InContent(one.offset, one.transaction.0),
+            }));
+        }
+        let nothing = |rule: &u32| Candidate { rule: *rule, found: Found::Nothing };
+        for event in &self.events {
+            found.extend(database.groups.with_protocol_event(event).iter().map(nothing));
+        }
+        if let Some(packet) = moment.packet {
+            for event in packet.events.iter() {
+                found.extend(database.groups.with_event(event).iter().map(nothing));
+            }
+            search(&group.packet, packet.payload, &mut found);
+            if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
+                search(&group.stream, packet.payload, &mut found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup_by_key(|candidate| candidate.rule);
+        found
+    }
+
+    /// Whether a rule holds, and is to be told.
+    fn judge(
+        &mut self,
+        database: &Database,
+        moment: &Moment<'_, '_>,
+        candidate: Candidate,
+        steps: &mut u64,
+    ) -> Option<Alert> {
+        let rule = &database.rules[candidate.rule as usize];
+        let asked = rule.asked.as_ref()?;
+        if !self.concerns(moment, rule) || !self.is_occasion(moment, asked) {
+            return None;
+        }
+        let mut ask = Ask { database, moment, steps, variables: Variables::default() };
+        if !self.headers_hold(&mut ask, rule, asked) {
+            return None;
+        }
+        let (offset, found_in) = self.contents_hold(&mut ask, candidate, asked)?;
+        let pair = Pair {
+            source: moment.source.map_or(self.facts.client.ip(), |its| its.ip()),
+            destination: moment.destination.map_or(self.facts.client.ip(), |its| its.ip()),
+            flow: self.facts.id,
+        };
+        let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
+        let (wish, is_told) = match decision {
+            Decision::Told(wish) => (wish, true),
+            Decision::Silent if rule.signature.wish == Wish::Stop => (Wish::Stop, false),
+            Decision::Silent | Decision::NotNow => return None,
+        };
+        let found_in =
+            if asked.is_of_flow && found_in == FoundIn::Packet { FoundIn::Stream } else { found_in };
+        Some(Alert { is_told, hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
+    }
+
+    /// Whether a rule is about packets between these, of such a flow.
+    fn concerns(&self, moment: &Moment<'_, '_>, rule: &Compiled) -> bool {
+        let flow = &rule.flow;
+        let is_flow = moment.flow.is_some();
+        let state = match flow.state {
+            Some(State::Established) => is_flow && moment.is_established,
+            Some(State::NotEstablished) => is_flow && !moment.is_established,
+            Some(State::Stateless) | None => true,
+        };
+        let way = flow.direction.is_none_or(|wanted| is_flow && wanted == moment.direction);
+        let is_rebuilt = moment.packet.is_some_and(|packet| packet.origin == Origin::Rebuilt);
+        state
+            && way
+            && flow.is_fragmented.is_none_or(|wanted| wanted == is_rebuilt)
+            && moment.is_of(rule.header.protocol)
+            && self.facts.is_application(rule)
+            && rule.header.is_between(moment.source, moment.destination)
+    }
+
+    fn is_occasion(&self, moment: &Moment<'_, '_>, asked: &Asked) -> bool {
+        let side = at(moment.direction);
+        match asked.occasion {
+            Occasion::Packet => true,
+            Occasion::FirstOfSide => moment.flow.is_none() || !self.is_begun[side],
+            Occasion::ProtocolKnown => !self.is_known[side],
+        }
+    }
+
+    fn headers_hold(&self, ask: &mut Ask<'_, '_, '_>, rule: &Compiled, asked: &Asked) -> bool {
+        let Ask { database, moment, steps, variables } = ask;
+        let packet_holds =
+            |test| moment.packet.is_some_and(|packet| headers::holds(test, packet, moment.flow));
+        let own = rule.lists.iter().zip(0..).filter(|(_, bit)| asked.lists & 1 << bit != 0);
+        let mut of_headers = own.map(|(list, _)| (list, database.views.sticky(list.view)));
+        asked.tests.iter().all(packet_holds)
+            && asked.stream_sizes.iter().all(|size| headers::size_holds(*size, moment.flow))
+            && (asked.events.is_empty() || asked.events.iter().any(|event| self.events.contains(event)))
+            && of_headers.all(|(list, sticky)| {
+                let bytes = moment.packet.and_then(|packet| headers::header(sticky, packet));
+                sticky == Sticky::Payload
+                    || bytes.is_some_and(|bytes| {
+                        let answer =
+                            holds_with(&list.tests, &list.of_decoded, Piece::whole(&bytes), steps, variables);
+                        matches!(answer, Answer::Yes { .. })
+                    })
+            })
+    }
+
+    /// Where the contents of the payload are, if they are there.
+    fn contents_hold(
+        &self,
+        ask: &mut Ask<'_, '_, '_>,
+        candidate: Candidate,
+        asked: &Asked,
+    ) -> Option<(Option<u64>, FoundIn)> {
+        let Ask { database, moment, steps, variables } = ask;
+        if let Found::InStream(offset) = candidate.found {
+            return Some((offset, FoundIn::Stream));
+        }
+        let rule = &database.rules[candidate.rule as usize];
+        let is_payload = |view| database.views.sticky(view) == Sticky::Payload;
+        if !rule.lists.iter().any(|list| is_payload(list.view)) {
+            return match candidate.found {
+                Found::InContent(offset, of) => Some((offset, FoundIn::Transaction(TransactionId(of)))),
+                _ => Some((None, FoundIn::Packet)),
+            };
+        }
+        let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps, variables) {
+            Answer::Yes { offset } => Some(offset),
+            Answer::No | Answer::Spent => None,
+        };
+        let found_in = |place| match candidate.found {
+            Found::InContent(_, of) => FoundIn::Transaction(TransactionId(of)),
+            _ => place,
+        };
+        // A rule whose pattern is searched has been asked of the stream when it was found there.
+        let is_late = candidate.found != Found::Pattern && asked.reads != Reads::Packet;
+        let side =
+            self.sides[at(moment.direction)].as_deref().filter(|side| side.is_new || is_content(&candidate));
+        if let Some(side) = side.filter(|_| is_late && moment.carrier == Carrier::Tcp)
+            && let Some(offset) = in_piece(side.piece())
+        {
+            return Some((offset, found_in(FoundIn::Stream)));
+        }
+        let packet = moment.packet?;
+        match asked.reads {
+            Reads::StreamOnly => None,
+            Reads::Stream if moment.is_in_stream => None,
+            _ => in_piece(Piece::whole(packet.payload)).map(|offset| (offset, found_in(FoundIn::Packet))),
+        }
+    }
+}
+
+fn is_content(candidate: &Candidate) -> bool {
+    matches!(candidate.found, Found::InContent(..))
+}
+
+/// Whether what a segment brings is read as a part of the stream: what a RST brings never is, what a SYN does by TCP Fast Open.
+fn is_read(tcp: &Tcp<'_>) -> bool {
+    !tcp.has(tcp_flag::RST) && (!tcp.has(tcp_flag::SYN) || tcp.options().fast_open.is_some())
+}
+
+/// The rules whose patterns are in a payload.
+fn search(search: &Option<Search>, payload: &[u8], found: &mut Vec<Candidate>) {
+    let Some(search) = search.as_ref().filter(|_| !payload.is_empty()) else { return };
+    let (mut state, mut patterns) = (search.begin(), Patterns::default());
+    search.scan(&mut state, payload, &mut patterns);
+    search.finish(&mut state, &mut patterns);
+    if !patterns.is_empty() {
+        found.extend(search.rules(&patterns).map(|rule| Candidate { rule, found: Found::Pattern }));
+    }
+}
+
+fn ports_of(packet: &Packet<'_>) -> (u16, u16) {
+    match &packet.transport {
+        Transport::Tcp(tcp) => (tcp.source(), tcp.destination()),
+        Transport::Udp(udp) => (udp.source(), udp.destination()),
+        Transport::Sctp(sctp) => (sctp.source(), sctp.destination()),
+        Transport::None | Transport::Icmp4(_) | Transport::Icmp6(_) => (0, 0),
+    }
+}
+
+impl Moment<'_, '_> {
+    /// Whether it is of the protocol that a rule is about, as far as packets say.
+    fn is_of(&self, protocol: Protocol) -> bool {
+        let Some(packet) = self.packet else { return true };
+        match protocol {
+            Protocol::PacketHeader => true,
+            Protocol::Ip => packet.ip.is_some(),
+            Protocol::Ipv4 => matches!(packet.ip, Some(Ip::V4(_))),
+            Protocol::Ipv6 => matches!(packet.ip, Some(Ip::V6(_))),
+            Protocol::Sctp => matches!(packet.transport, Transport::Sctp(_)),
+            // The group is of the others.
+            Protocol::Tcp | Protocol::TcpPacket | Protocol::TcpStream => self.carrier == Carrier::Tcp,
+            Protocol::Udp => self.carrier == Carrier::Udp,
+            Protocol::Icmp => self.carrier == Carrier::Icmp,
+            Protocol::Icmpv4 => matches!(packet.transport, Transport::Icmp4(_)),
+            Protocol::Icmpv6 => matches!(packet.transport, Transport::Icmp6(_)),
+            Protocol::Igmp => packet.ip.as_ref().is_some_and(|ip| ip.protocol() == IGMP),
+            _ => true,
+        }
+    }
 }

@@ -167,7 +167,11 @@ impl Judge {
 
     fn keep(&mut self, finding: Finding, verdict: Verdict) {
         let same = |known: &Finding| {
-            known.name == finding.name && known.part == finding.part && known.engine == finding.engine
+            known.name == finding.name
+                && known.part == finding.part
+                && known.engine == finding.engine
+                // Rules may be called alike, or nothing at all.
+                && (finding.signature.is_none() || known.rule == finding.rule)
         };
         if self.so_far.findings.iter().any(same) {
             return;

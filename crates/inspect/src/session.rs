@@ -80,8 +80,19 @@ pub enum Progress {
 impl Session {
     /// A connection begins, with the generation of this moment.
     pub fn open(generation: Arc<Generation>, pools: &Pools, flow: Flow) -> Self {
+        Self::open_beside(generation, pools, flow, |_| None)
+    }
+
+    /// The same, where some of what engines know of the connection is there already: `known` is asked for each database's.
+    pub fn open_beside(
+        generation: Arc<Generation>,
+        pools: &Pools,
+        flow: Flow,
+        mut known: impl FnMut(&dyn Database) -> Option<Box<dyn FlowState>>,
+    ) -> Self {
         let open = |database: &Arc<dyn Database>| {
-            (database.engine(), database.wants(), Arc::clone(database).open_flow(&flow))
+            let state = known(&**database).unwrap_or_else(|| Arc::clone(database).open_flow(&flow));
+            (database.engine(), database.wants(), state)
         };
         let engines = generation.databases.iter().map(open).collect();
         Self { generation, pools: pools.clone(), flow, engines }

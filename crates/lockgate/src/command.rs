@@ -13,7 +13,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
-        .subcommands([serve(), check(), scan(), url(), explain(), ca(), reference()])
+        .subcommands([serve(), check(), scan(), ids(), url(), explain(), ca(), reference()])
 }
 
 /// Each command that people are shown, with its help.
@@ -88,6 +88,53 @@ fn scan() -> Command {
                 .value_parser(clap::value_parser!(std::path::PathBuf))
                 .help("Files and directories; - is standard input"),
         )
+}
+
+fn ids() -> Command {
+    let path = |name: &'static str| {
+        Arg::new(name).long(name).value_name("FILE").value_parser(clap::value_parser!(std::path::PathBuf))
+    };
+    let word = |name: &'static str| Arg::new(name).long(name);
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    Command::new("ids")
+        .about("Ask intrusion rules about captured packets")
+        .after_help(
+            "What is found is written as EVE JSON, in Suricata's field names.\n\n\
+             Exit status: 0 all captures were read, 2 something went wrong.",
+        )
+        .arg(config())
+        .args([
+            path("rules").short('r').action(ArgAction::Append).help(
+                "Rules of Suricata or Snort, or a directory of them, instead of the configured ones",
+            ),
+            path("pcap").short('p').action(ArgAction::Append).required(true).help("A capture file, pcap or pcapng; - is standard input"),
+            path("eve").short('e').help("Where events are written [default: - is standard output]"),
+            word("variable").action(ArgAction::Append).value_name("NAME=LIST").help(
+                "What $NAME stands for in rules, such as HOME_NET=[10.0.0.0/8]",
+            ),
+            word("only").value_name("WHAT").value_parser(["alerts"]).help("Tell of alerts alone, not of flows and what was said"),
+            word("action-order").value_name("ACTIONS").default_value("pass,drop,reject,alert").help(
+                "Which rules go first of those that match at one moment",
+            ),
+            flag("payload").help("Show the packet and its payload in alerts"),
+            word("checksums").value_name("HOW").value_parser(["verify", "ignore"]).default_value("verify").help(
+                "Whether segments with a wrong checksum are left out, as their receiver does",
+            ),
+            flag("midstream").help("Follow connections whose beginning was not captured"),
+            word("unbegun").value_name("HOW").value_parser(["ask", "pass", "stop"]).default_value("ask").help(
+                "What becomes of connections whose beginning was not captured",
+            ),
+            word("target").action(ArgAction::Append).value_name("SYSTEM=NETWORK").help(
+                "What kind of system is where, such as windows=10.0.0.0/8: it decides which of overlapping segments and \
+                 fragments count",
+            ),
+            flag("one-sided").help("Follow connections of which one side was captured"),
+            flag("ignore-vlans").help("Take packets with different VLAN tags for one flow"),
+            flag("stop").help("Act as if inline: what drop and reject match goes no further, nor does what follows in its flow"),
+            word("depth").value_name("BYTES").value_parser(clap::value_parser!(u64)).help(
+                "How much of each side of a connection is read [default: all]",
+            ),
+        ])
 }
 
 fn url() -> Command {

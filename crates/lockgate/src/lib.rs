@@ -9,6 +9,7 @@ mod command;
 pub mod config;
 mod descriptors;
 mod explain;
+mod ids;
 mod lists;
 mod loading;
 mod memory;
@@ -35,6 +36,7 @@ pub fn run() -> ExitCode {
         Some(("check", arguments)) => check::run(arguments),
         Some(("scan", arguments)) => scan::run(arguments),
         Some(("ca", arguments)) => ca::run(arguments),
+        Some(("ids", arguments)) => ids::run(arguments),
         Some(("url", arguments)) => url::run(arguments),
         Some(("explain", arguments)) => explain::run(arguments),
         Some(("reference", arguments)) => reference(arguments),

@@ -3,7 +3,7 @@
 
 use crate::config::{Config, Source};
 use crate::loading::files_below;
-use lockgate_ids::{Database, Report, Sources};
+use lockgate_ids::{Clock, Database, Report, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,14 +24,29 @@ pub struct Rules {
     pub errors: Vec<String>,
 }
 
-/// Loads every rule that the configuration names.
+/// Loads every rule that the configuration names, for a gateway: seconds are counted from now.
 pub fn load(config: &Config) -> Rules {
+    let begun = Instant::now();
+    let mut rules = load_by(config, Arc::new(move || begun.elapsed().as_secs()));
+    let useless = rules.report.useless.iter();
+    rules.errors.extend(
+        useless.map(|first| format!("{first} (none of the file's rules can be used, this is the first)")),
+    );
+    rules
+}
+
+/// The same, where somebody else knows the time, and does what can be done.
+pub fn load_by(config: &Config, clock: Clock) -> Rules {
     let (mut sources, mut errors) = (Sources::new(), Vec::new());
     for (name, list) in &config.rule_variables {
         errors.extend(
             set(&mut sources, name, list).err().map(|reason| format!("ids.variables: {name}: {reason}")),
         );
     }
+    let order: Vec<&str> = config.action_order.iter().map(String::as_str).collect();
+    errors.extend(
+        sources.set_action_order(&order).err().map(|reason| format!("ids.action_order: {reason} are wanted")),
+    );
     for source in &config.rules {
         match source {
             Source::Demonstration => sources.add(DEMONSTRATION_NAME, DEMONSTRATION),
@@ -41,14 +56,7 @@ pub fn load(config: &Config) -> Rules {
             },
         }
     }
-    let begun = Instant::now();
-    let (database, report) = sources.compile(Arc::new(move || begun.elapsed().as_secs()));
-    errors.extend(
-        report
-            .useless
-            .iter()
-            .map(|first| format!("{first} (none of the file's rules can be used, this is the first)")),
-    );
+    let (database, report) = sources.compile(clock);
     Rules { database, report, errors }
 }
 

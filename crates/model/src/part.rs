@@ -55,6 +55,8 @@ macro_rules! buffers {
 buffers! {
     /// The bytes of a part, decoded once: what a file would hold.
     FileData "file.data";
+    /// The payload of a packet, or bytes of a stream, as they came.
+    Payload "pkt_data";
     /// The header block of a message or MIME entity, as received.
     MailHeader "mail.header";
     /// The method of a request.

@@ -165,9 +165,14 @@ impl Flow {
     }
 
     /// The other one began.
-    pub(crate) fn turn_round(&mut self) {
+    pub fn turn_round(&mut self) {
         std::mem::swap(&mut self.client, &mut self.server);
         self.counts.swap(0, 1);
+        if let Some(tcp) = &mut self.tcp {
+            tcp.flags.swap(0, 1);
+            tcp.sent_bytes.swap(0, 1);
+            tcp.gaps.swap(0, 1);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Escapes and classes of bytes. Rule: what is not known is an error, never a guess.
+//! Escapes. Rule: what is not known is an error, never a guess.
 
 use super::Unread;
 use super::parser::Parser;
@@ -11,16 +11,19 @@ pub(crate) enum Escape {
     Set(Set),
     /// A letter with another meaning, given as it is: `b`, `A`, `K` …
     Letter(u8),
-    /// A group by number; negative ones count from here.
-    Group(i32),
+    /// What a group has matched, by number or name.
+    Group(u32),
     Named(Vec<u8>),
+    /// What a group's expression matches, by number or name.
+    Call(u32),
+    CallNamed(Vec<u8>),
 }
 
 pub(crate) fn word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn space(byte: u8) -> bool {
+pub(crate) fn space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
@@ -60,10 +63,12 @@ pub(crate) fn escape(parser: &mut Parser<'_>) -> Result<Escape, Unread> {
             parser.back();
             Escape::Byte(octal(parser, 3))
         }
-        b'1'..=b'9' => number(parser),
+        b'1'..=b'9' => number(parser)?,
         b'g' => group(parser)?,
         b'k' => Escape::Named(bracketed(parser)?),
-        b'b' | b'B' | b'A' | b'Z' | b'z' | b'G' | b'K' | b'R' | b'Q' | b'E' => Escape::Letter(letter),
+        b'o' => Escape::Byte(octal_in_braces(parser)?),
+        b'C' => Escape::Set(Set::default().inverse()),
+        b'b' | b'B' | b'A' | b'Z' | b'z' | b'G' | b'K' | b'R' | b'Q' | b'E' | b'X' => Escape::Letter(letter),
         letter if letter.is_ascii_alphanumeric() => {
             return Err(parser.unread("an escape that is not understood"));
         }
@@ -72,24 +77,41 @@ pub(crate) fn escape(parser: &mut Parser<'_>) -> Result<Escape, Unread> {
 }
 
 fn hexadecimal(parser: &mut Parser<'_>) -> Result<u8, Unread> {
-    let braced = parser.take(b'{');
-    let mut value = 0_u32;
-    let mut digits = 0;
-    while let Some(digit) = parser.peek().and_then(|byte| char::from(byte).to_digit(16)) {
-        if !braced && digits == 2 {
-            break;
-        }
-        value = value.saturating_mul(16).saturating_add(digit);
-        digits += 1;
+    if parser.take(b'{') {
+        return in_braces(parser, 16);
+    }
+    let mut value = 0;
+    for _ in 0..2 {
+        let Some(digit) = parser.peek().and_then(|byte| char::from(byte).to_digit(16)) else { break };
+        value = value * 16 + digit;
         parser.skip();
     }
-    if braced && !parser.take(b'}') {
-        return Err(parser.unread("\\x{ is not closed"));
+    Ok(value as u8)
+}
+
+fn octal_in_braces(parser: &mut Parser<'_>) -> Result<u8, Unread> {
+    if !parser.take(b'{') {
+        return Err(parser.unread("\\o without braces"));
+    }
+    in_braces(parser, 8)
+}
+
+/// Digits up to a `}`.
+fn in_braces(parser: &mut Parser<'_>, base: u32) -> Result<u8, Unread> {
+    let mut value = 0_u32;
+    parser.skip_spaces();
+    while let Some(digit) = parser.peek().and_then(|byte| char::from(byte).to_digit(base)) {
+        value = value.saturating_mul(base).saturating_add(digit);
+        parser.skip();
+    }
+    parser.skip_spaces();
+    if !parser.take(b'}') {
+        return Err(parser.unread("a number in braces that is not closed"));
     }
     u8::try_from(value).map_err(|_| parser.unread("a character above \\xff"))
 }
 
-fn octal(parser: &mut Parser<'_>, digits_max: usize) -> u8 {
+pub(crate) fn octal(parser: &mut Parser<'_>, digits_max: usize) -> u8 {
     let mut value = 0_u32;
     for _ in 0..digits_max {
         let Some(digit) = parser.peek().and_then(|byte| char::from(byte).to_digit(8)) else { break };
@@ -99,40 +121,46 @@ fn octal(parser: &mut Parser<'_>, digits_max: usize) -> u8 {
     value as u8
 }
 
-/// A group's number; what has no such group and looks octal is a byte.
-fn number(parser: &mut Parser<'_>) -> Escape {
+/// A group's number; what has no such group before it and looks octal is a byte.
+fn number(parser: &mut Parser<'_>) -> Result<Escape, Unread> {
     parser.back();
     let mark = parser.at();
     let value = parser.number().unwrap_or(0);
-    if value < 10 || value <= parser.groups_of_all() {
-        return Escape::Group(i32::try_from(value).unwrap_or(i32::MAX));
+    if value < 10 || value <= parser.groups {
+        return parser.there(value).map(Escape::Group);
     }
     parser.go(mark);
-    match parser.peek() {
-        Some(b'8' | b'9') => {
+    Ok(match parser.peek() {
+        Some(digit @ (b'8' | b'9')) => {
             parser.skip();
-            Escape::Byte(b'8')
+            Escape::Byte(digit)
         }
         _ => Escape::Byte(octal(parser, 3)),
-    }
+    })
 }
 
-/// Behind `\g`.
+/// Behind `\g`: in braces or bare what a group has matched, in other brackets a call.
 fn group(parser: &mut Parser<'_>) -> Result<Escape, Unread> {
-    let braced = parser.take(b'{');
-    let before = parser.take(b'-');
-    let escape = match parser.number() {
-        Some(number) => {
-            let number = i32::try_from(number).map_err(|_| parser.unread("a group's number"))?;
-            Escape::Group(if before { -number } else { number })
-        }
-        None if braced => return parser.until(b'}').map(Escape::Named),
-        None => return Err(parser.unread("\\g without a group")),
+    let close = match parser.peek() {
+        Some(b'{') => b'}',
+        Some(b'<') => b'>',
+        Some(b'\'') => b'\'',
+        Some(b'0'..=b'9' | b'+' | b'-') => return parser.relative().map(Escape::Group),
+        _ => return Err(parser.unread("\\g without a group")),
     };
-    if braced && !parser.take(b'}') {
-        return Err(parser.unread("\\g{ is not closed"));
+    parser.skip();
+    parser.skip_spaces();
+    let is_call = close != b'}';
+    if matches!(parser.peek(), Some(b'0'..=b'9' | b'+' | b'-')) {
+        let number = parser.relative()?;
+        parser.skip_spaces();
+        if !parser.take(close) {
+            return Err(parser.unread("\\g that is not closed"));
+        }
+        return Ok(if is_call { Escape::Call(number) } else { Escape::Group(number) });
     }
-    Ok(escape)
+    let name = parser.until(close)?.trim_ascii().to_vec();
+    Ok(if is_call { Escape::CallNamed(name) } else { Escape::Named(name) })
 }
 
 /// A name in `<>`, `{}` or `''`.
@@ -143,102 +171,5 @@ fn bracketed(parser: &mut Parser<'_>) -> Result<Vec<u8>, Unread> {
         Some(b'\'') => b'\'',
         _ => return Err(parser.unread("\\k without a name")),
     };
-    parser.until(close)
-}
-
-/// Reads a class; its `[` is read already.
-pub(crate) fn class(parser: &mut Parser<'_>) -> Result<Set, Unread> {
-    let inverted = parser.take(b'^');
-    let mut set = Set::default();
-    let mut is_first = true;
-    loop {
-        let byte = parser.next().ok_or_else(|| parser.unread("a class that is not closed"))?;
-        if byte == b']' && !is_first {
-            break;
-        }
-        is_first = false;
-        let low = match member(parser, byte)? {
-            Member::Byte(byte) => byte,
-            Member::Set(more) => {
-                set = set.and(&more);
-                continue;
-            }
-            Member::Nothing => continue,
-        };
-        let mark = parser.at();
-        if parser.take(b'-') && parser.peek().is_some_and(|byte| byte != b']') {
-            let byte = parser.next().unwrap_or_default();
-            if let Member::Byte(high) = member(parser, byte)? {
-                if high < low {
-                    return Err(parser.unread("a range whose ends are crossed"));
-                }
-                (low..=high).for_each(|byte| set.add(byte));
-                continue;
-            }
-            // `[a-\d]`: the hyphen is one.
-            parser.go(mark);
-        } else {
-            parser.go(mark);
-        }
-        set.add(low);
-    }
-    if parser.any_case() {
-        set = set.any_case();
-    }
-    Ok(if inverted { set.inverse() } else { set })
-}
-
-enum Member {
-    Byte(u8),
-    Set(Set),
-    Nothing,
-}
-
-fn member(parser: &mut Parser<'_>, byte: u8) -> Result<Member, Unread> {
-    if byte == b'[' && matches!(parser.peek(), Some(b':')) {
-        return Ok(posix(parser).map_or(Member::Byte(b'['), Member::Set));
-    }
-    if byte != b'\\' {
-        return Ok(Member::Byte(byte));
-    }
-    // In a class a digit is octal and `b` is a backspace.
-    if parser.peek().is_some_and(|digit| matches!(digit, b'1'..=b'7')) {
-        return Ok(Member::Byte(octal(parser, 3)));
-    }
-    match escape(parser)? {
-        Escape::Byte(byte) => Ok(Member::Byte(byte)),
-        Escape::Set(set) => Ok(Member::Set(set)),
-        Escape::Letter(b'b') => Ok(Member::Byte(0x08)),
-        Escape::Letter(b'E') => Ok(Member::Nothing),
-        _ => Err(parser.unread("an escape that means nothing in a class")),
-    }
-}
-
-/// `[:name:]`, from its first colon on; `None`, and nothing is read, if it is none.
-fn posix(parser: &mut Parser<'_>) -> Option<Set> {
-    let mark = parser.at();
-    parser.skip();
-    let inverted = parser.take(b'^');
-    let name = parser.until(b':').ok().filter(|_| parser.take(b']'));
-    let set = match name.as_deref() {
-        Some(b"alpha") => Set::of(|byte| byte.is_ascii_alphabetic()),
-        Some(b"digit") => Set::of(|byte| byte.is_ascii_digit()),
-        Some(b"alnum") => Set::of(|byte| byte.is_ascii_alphanumeric()),
-        Some(b"upper") => Set::of(|byte| byte.is_ascii_uppercase()),
-        Some(b"lower") => Set::of(|byte| byte.is_ascii_lowercase()),
-        Some(b"space") => Set::of(space),
-        Some(b"blank") => Set::of(|byte| matches!(byte, b' ' | b'\t')),
-        Some(b"punct") => Set::of(|byte| byte.is_ascii_punctuation()),
-        Some(b"xdigit") => Set::of(|byte| byte.is_ascii_hexdigit()),
-        Some(b"cntrl") => Set::of(|byte| byte.is_ascii_control()),
-        Some(b"print") => Set::of(|byte| matches!(byte, 0x20..=0x7e)),
-        Some(b"graph") => Set::of(|byte| byte.is_ascii_graphic()),
-        Some(b"word") => Set::of(word),
-        Some(b"ascii") => Set::of(|byte| byte.is_ascii()),
-        _ => {
-            parser.go(mark);
-            return None;
-        }
-    };
-    Some(if inverted { set.inverse() } else { set })
+    Ok(parser.until(close)?.trim_ascii().to_vec())
 }

@@ -7,17 +7,21 @@
 //! assert_eq!(perl.find(b"xaabaa", 0, Start::Any, &mut 1000), Found::At(1, 6));
 //! ```
 //!
-//! The syntax is that of the PCRE2 manual, "pcre2pattern", without recursion, verbs and callouts. An expression that is
-//! regular is given to the `regex` crate; one that needs backtracking (back references, look-around, atomic groups) is run
-//! by [`machine`]. Case is that of ASCII, a character is a byte.
+//! The syntax is that of the PCRE2 manual, "pcre2pattern", without Unicode and callouts. An expression that is
+//! regular is given to the `regex` crate; one that needs backtracking (back references, look-around, atomic groups,
+//! calls of groups, verbs) is run by [`machine`]. Case is that of ASCII, a character is a byte.
 
+mod class;
 mod escape;
+mod group;
 mod literal;
 mod machine;
 mod parser;
 mod plain;
 mod program;
 mod syntax;
+mod width;
+mod writer;
 
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 use std::sync::OnceLock;

@@ -1,12 +1,15 @@
 //! Text that stands in whatever an expression matches. Rule: where that is not certain, it is left out.
 
-use super::syntax::{Node, Set};
+use super::syntax::{Condition, Node, Set};
 
 /// Text beyond this would tell no more.
 const BYTES_MAX: usize = 32;
 
 /// The longest text that each match has, letters in lower case; empty where none is certain.
 pub fn of(tree: &Node) -> Vec<u8> {
+    if tree.has(&|node| *node == Node::Accept) {
+        return Vec::new();
+    }
     let mut texts = Texts::default();
     texts.read(tree);
     texts.cut();
@@ -29,7 +32,8 @@ impl Texts {
                 None => self.cut(),
             },
             // They take nothing: what stands before them is next to what stands behind.
-            Node::Place(_) | Node::Look(..) => {}
+            Node::Place(_) | Node::Look(..) | Node::Keep | Node::Verb(_) | Node::Accept => {}
+            Node::If(Condition::Define, ..) => {}
             Node::All(nodes) => nodes.iter().for_each(|node| self.read(node)),
             Node::Capture(_, node) | Node::Atomic(node) => self.read(node),
             Node::Repeat { node, min: 1.., max, .. } => {
@@ -39,7 +43,9 @@ impl Texts {
                     self.cut();
                 }
             }
-            Node::Either(_) | Node::Repeat { .. } | Node::Back(..) | Node::If(..) => self.cut(),
+            Node::Either(_) | Node::Repeat { .. } | Node::Back(..) | Node::If(..) | Node::Call(_) => {
+                self.cut()
+            }
         }
     }
 
@@ -59,7 +65,7 @@ impl Texts {
 }
 
 /// The one byte that belongs to the set, or the letter that does in both cases.
-fn letter(set: &Set) -> Option<u8> {
+pub(crate) fn letter(set: &Set) -> Option<u8> {
     let mut members = (0..=255).filter(|byte| set.has(*byte));
     let first: u8 = members.next()?;
     members.all(|byte| byte.eq_ignore_ascii_case(&first)).then_some(first)

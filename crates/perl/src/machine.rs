@@ -2,13 +2,23 @@
 
 use super::escape::word;
 use super::program::{Op, Program};
-use super::syntax::{Letters, Place, Set, Taste};
+use super::syntax::{Letters, Place, Set, Taste, Verb};
 use super::{Found, Start};
 
 /// How many ways back are kept at most; beyond them the search is spent.
 const WAYS_MAX: usize = 1 << 20;
+/// How many registers are kept for calls at most; beyond them the search is spent.
+const KEPT_MAX: usize = 1 << 20;
 /// Stands for a register that holds nothing.
 const UNSET: usize = usize::MAX;
+
+/// Registers behind those of the groups: the call that we are in,
+const CALL: u32 = 0;
+/// how many ways back there were where verbs end,
+pub(crate) const BARRIER: u32 = 1;
+/// and where the branch began that `(*THEN)` leaves.
+pub(crate) const THEN: u32 = 2;
+pub(crate) const SCOPES: u32 = 3;
 
 /// A way back.
 #[derive(Clone, Copy)]
@@ -19,13 +29,29 @@ enum Back {
     Less { op: u32, least: usize, at: usize },
     /// Take a byte more, as long as it belongs.
     More { op: u32, at: usize, most: usize },
+    /// Go on there a byte later, up to the last.
+    Later { op: u32, at: usize, last: usize },
     /// A register had this before.
     Register { register: u32, before: usize },
+    /// A call was begun.
+    Call,
+    /// A verb stands there.
+    Verb { op: u32, at: usize },
+}
+
+/// A group that was called.
+struct Call {
+    group: u32,
+    /// Where it goes on.
+    op: u32,
+    /// What all registers had before.
+    registers: Box<[usize]>,
 }
 
 /// The first match from `from` on.
 pub(crate) fn find(program: &Program, bytes: &[u8], from: usize, start: Start, steps: &mut u64) -> Found {
-    let mut machine = Machine { program, bytes, registers: Vec::new(), ways: Vec::new() };
+    let mut machine =
+        Machine { program, bytes, from, registers: Vec::new(), ways: Vec::new(), calls: Vec::new() };
     let mut at = from;
     while at <= bytes.len() {
         if start == Start::Any
@@ -39,30 +65,40 @@ pub(crate) fn find(program: &Program, bytes: &[u8], from: usize, start: Start, s
                 None => return Found::Nowhere,
             }
         }
-        match machine.run(at, steps) {
-            Ran::Found(end) => return Found::At(at, end),
-            Ran::Failed => {}
+        let next = match machine.run(at, steps) {
+            // What is called by an assertion may say that the match begins elsewhere; it does not.
+            Ran::Found(start, end) => return Found::At(start.max(at).min(end), end),
+            Ran::Failed => at + 1,
+            Ran::Skipped(to) => to.max(at + 1),
+            Ran::Committed => return Found::Nowhere,
             Ran::Spent => return Found::Spent,
-        }
+        };
         if start == Start::First || program.at_start {
             break;
         }
-        at += 1;
+        at = next;
     }
     Found::Nowhere
 }
 
 enum Ran {
-    Found(usize),
+    /// From, and to.
+    Found(usize, usize),
     Failed,
+    /// No match begins before that byte.
+    Skipped(usize),
+    /// There is none.
+    Committed,
     Spent,
 }
 
 struct Machine<'a> {
     program: &'a Program,
     bytes: &'a [u8],
+    from: usize,
     registers: Vec<usize>,
     ways: Vec<Back>,
+    calls: Vec<Call>,
 }
 
 /// What an instruction came to.
@@ -71,13 +107,17 @@ enum Step {
     On(u32, usize),
     Fail,
     Found(usize),
+    /// More is asked for than may be kept.
+    Spent,
 }
 
 impl Machine<'_> {
     fn run(&mut self, start: usize, steps: &mut u64) -> Ran {
         self.registers.clear();
         self.registers.resize(self.program.registers, UNSET);
+        self.registers[0] = start;
         self.ways.clear();
+        self.calls.clear();
         let (mut op, mut at) = (0_u32, start);
         loop {
             if *steps == 0 || self.ways.len() > WAYS_MAX {
@@ -87,35 +127,93 @@ impl Machine<'_> {
             *steps -= 1;
             match self.step(op, at) {
                 Step::On(next, place) => (op, at) = (next, place),
-                Step::Found(end) => return Ran::Found(end),
+                Step::Found(end) => return Ran::Found(self.registers[0], end),
+                Step::Spent => *steps = 0,
                 Step::Fail => match self.back() {
-                    Some((next, place)) => (op, at) = (next, place),
-                    None => return Ran::Failed,
+                    Ok((next, place)) => (op, at) = (next, place),
+                    Err(ran) => return ran,
                 },
             }
         }
     }
 
-    /// The last way back.
-    fn back(&mut self) -> Option<(u32, usize)> {
+    /// The last way back, or what the search came to.
+    fn back(&mut self) -> Result<(u32, usize), Ran> {
         loop {
-            match self.ways.pop()? {
-                Back::To { op, at } => return Some((op, at)),
+            match self.ways.pop().ok_or(Ran::Failed)? {
+                Back::To { op, at } => return Ok((op, at)),
                 Back::Less { op, least, at } => {
                     if at > least + 1 {
                         self.ways.push(Back::Less { op, least, at: at - 1 });
                     }
-                    return Some((op, at - 1));
+                    return Ok((op, at - 1));
                 }
                 Back::More { op, at, most } => {
                     let Some(Op::Run { set, .. }) = self.program.ops.get(op as usize) else { continue };
                     if at < most && self.bytes.get(at).is_some_and(|byte| set.has(*byte)) {
                         self.ways.push(Back::More { op, at: at + 1, most });
-                        return Some((op + 1, at + 1));
+                        return Ok((op + 1, at + 1));
                     }
                 }
-                Back::Register { register, before } => self.registers[register as usize] = before,
+                Back::Later { op, at, last } => {
+                    if at < last {
+                        self.ways.push(Back::Later { op, at: at + 1, last });
+                    }
+                    return Ok((op, at));
+                }
+                Back::Verb { op, at } => self.verb(op, at)?,
+                undo => self.undo(undo),
             }
+        }
+    }
+
+    /// Comes back to a verb.
+    fn verb(&mut self, op: u32, at: usize) -> Result<(), Ran> {
+        let program = self.program;
+        let Some(Op::Verb(verb)) = program.ops.get(op as usize) else { return Ok(()) };
+        let (scope, ran) = match verb {
+            Verb::Fail | Verb::Everywhere | Verb::Mark(_) => return Ok(()),
+            Verb::Then => (THEN, Ran::Failed),
+            Verb::Prune => (BARRIER, Ran::Failed),
+            Verb::Commit => (BARRIER, Ran::Committed),
+            Verb::Skip => (BARRIER, Ran::Skipped(at)),
+            Verb::SkipTo(name) => match self.mark(name) {
+                Some(mark) => (BARRIER, Ran::Skipped(mark)),
+                // Without such a mark it is none.
+                None => return Ok(()),
+            },
+        };
+        match self.registers[(program.scopes + scope) as usize] {
+            UNSET => Err(ran),
+            height => {
+                while self.ways.len() > height
+                    && let Some(way) = self.ways.pop()
+                {
+                    self.undo(way);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the last mark of that name stands.
+    fn mark(&self, name: &[u8]) -> Option<usize> {
+        self.ways.iter().rev().find_map(|way| match way {
+            Back::Verb { op, at } => match self.program.ops.get(*op as usize) {
+                Some(Op::Verb(Verb::Mark(mark))) if **mark == *name => Some(*at),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    fn undo(&mut self, way: Back) {
+        match way {
+            Back::Register { register, before } => self.registers[register as usize] = before,
+            Back::Call => {
+                self.calls.pop();
+            }
+            _ => {}
         }
     }
 
@@ -131,52 +229,132 @@ impl Machine<'_> {
         match &program.ops[op as usize] {
             Op::Byte(byte) => on(self.bytes.get(at) == Some(byte), at + 1),
             Op::Set(set) => on(self.bytes.get(at).is_some_and(|byte| set.has(*byte)), at + 1),
-            Op::Place(place) => on(holds(*place, self.bytes, at), at),
+            Op::Place(place) => on(holds(*place, self.bytes, self.from, at), at),
             Op::Split(first, second) => {
                 self.ways.push(Back::To { op: *second, at });
                 Step::On(*first, at)
             }
             Op::Jump(to) => Step::On(*to, at),
-            Op::Save(register) => {
-                self.set(*register, at);
-                on(true, at)
-            }
-            Op::Back(group, letters) => match self.again(*group, *letters, at) {
+            Op::Back(groups, letters) => match self.again(groups, *letters, at) {
                 Some(end) => on(true, end),
                 None => Step::Fail,
             },
             Op::Run { set, min, max, taste } => self.take(op, at, set, (*min, *max), *taste),
-            Op::Clear(counter) => {
-                self.set(*counter, 0);
-                on(true, at)
-            }
             Op::Round { counter, min, max, taste, again } => {
                 self.round(op, at, (*counter, *again), (*min, *max), *taste)
-            }
-            Op::Fence(register) => {
-                let ways = self.ways.len();
-                self.set(*register, ways);
-                on(true, at)
-            }
-            Op::Commit(register) => {
-                self.commit(*register);
-                on(true, at)
             }
             Op::Refuse(register) => {
                 self.commit(*register);
                 Step::Fail
             }
             Op::Return(register) => on(true, self.registers[*register as usize]),
+            Op::Here(register) => on(self.registers[*register as usize] == at, at),
             Op::StepBack(bytes) => match at.checked_sub(*bytes as usize) {
                 Some(at) => on(true, at),
                 None => Step::Fail,
             },
-            Op::Unless(group, other) => match self.registers[*group as usize * 2 + 1] {
-                UNSET => Step::On(*other, at),
+            Op::StepsBack(min, max) => self.steps_back(op, at, (*min, *max)),
+            Op::Unless(groups, other) => match groups.iter().any(|group| self.has_matched(*group)) {
+                true => on(true, at),
+                false => Step::On(*other, at),
+            },
+            Op::UnlessCalled(groups, other) => match self.is_called(groups.as_deref()) {
+                true => on(true, at),
+                false => Step::On(*other, at),
+            },
+            Op::Call(group) => self.call(op, at, *group),
+            Op::Ret(group) => match self.called() {
+                Some(call) if self.calls[call].group == *group => self.come_back(call, at),
                 _ => on(true, at),
             },
+            Op::Accept => match self.called() {
+                Some(call) => self.come_back(call, at),
+                None => Step::Found(at),
+            },
+            Op::Verb(Verb::Fail) => Step::Fail,
+            Op::Verb(_) => {
+                self.ways.push(Back::Verb { op, at });
+                on(true, at)
+            }
             Op::Found => Step::Found(at),
+            note => {
+                self.note(note, at);
+                on(true, at)
+            }
         }
+    }
+
+    /// What only changes registers, and always holds.
+    fn note(&mut self, op: &Op, at: usize) {
+        match op {
+            Op::Save(register) => self.set(*register, at),
+            Op::Copy(to, from) => {
+                let value = self.registers[*from as usize];
+                self.set(*to, value);
+            }
+            Op::Close(group, begin) => {
+                let begin = self.registers[*begin as usize];
+                self.set(group * 2, begin);
+                self.set(group * 2 + 1, at);
+            }
+            Op::Clear(counter) => self.set(*counter, 0),
+            Op::Fence(register) => {
+                let ways = self.ways.len();
+                self.set(*register, ways);
+            }
+            Op::Commit(register) => self.commit(*register),
+            _ => {}
+        }
+    }
+
+    /// Begins as far back as may be, and comes nearer when that fails.
+    fn steps_back(&mut self, op: u32, at: usize, (min, max): (u32, u32)) -> Step {
+        let Some(last) = at.checked_sub(min as usize) else { return Step::Fail };
+        let first = at.saturating_sub(max as usize);
+        if first < last {
+            self.ways.push(Back::Later { op: op + 1, at: first + 1, last });
+        }
+        Step::On(op + 1, first)
+    }
+
+    fn has_matched(&self, group: u32) -> bool {
+        self.registers[group as usize * 2 + 1] != UNSET
+    }
+
+    /// The call that we are in.
+    fn called(&self) -> Option<usize> {
+        Some(self.registers[(self.program.scopes + CALL) as usize]).filter(|call| *call < self.calls.len())
+    }
+
+    fn is_called(&self, groups: Option<&[u32]>) -> bool {
+        let Some(call) = self.called() else { return false };
+        groups.is_none_or(|groups| groups.contains(&self.calls[call].group))
+    }
+
+    /// Verbs in what is called end there: a failure of it is one like any other.
+    fn call(&mut self, op: u32, at: usize, group: u32) -> Step {
+        let program = self.program;
+        if (self.calls.len() + 1).saturating_mul(program.registers) > KEPT_MAX {
+            return Step::Spent;
+        }
+        self.calls.push(Call { group, op: op + 1, registers: self.registers.as_slice().into() });
+        let ways = self.ways.len();
+        self.ways.push(Back::Call);
+        self.set(program.scopes + CALL, self.calls.len() - 1);
+        self.set(program.scopes + BARRIER, ways);
+        self.set(program.scopes + THEN, ways);
+        Step::On(program.entries[group as usize], at)
+    }
+
+    /// Groups have what they had before the call, and so does all else but where the match is said to begin.
+    fn come_back(&mut self, call: usize, at: usize) -> Step {
+        for register in 1..self.registers.len() {
+            let before = self.calls[call].registers[register];
+            if self.registers[register] != before {
+                self.set(register as u32, before);
+            }
+        }
+        Step::On(self.calls[call].op, at)
     }
 
     /// Forgets ways back, but not what registers had before: that must be undone all the same.
@@ -184,7 +362,7 @@ impl Machine<'_> {
         let height = self.registers[fence as usize].min(self.ways.len());
         let mut kept = height;
         for at in height..self.ways.len() {
-            if matches!(self.ways[at], Back::Register { .. }) {
+            if matches!(self.ways[at], Back::Register { .. } | Back::Call) {
                 self.ways.swap(kept, at);
                 kept += 1;
             }
@@ -192,7 +370,8 @@ impl Machine<'_> {
         self.ways.truncate(kept);
     }
 
-    fn again(&self, group: u32, letters: Letters, at: usize) -> Option<usize> {
+    fn again(&self, groups: &[u32], letters: Letters, at: usize) -> Option<usize> {
+        let group = groups.iter().copied().find(|group| self.has_matched(*group))?;
         let (from, to) = (self.registers[group as usize * 2], self.registers[group as usize * 2 + 1]);
         let was = self.bytes.get(from..to)?;
         let now = self.bytes.get(at..at.checked_add(was.len())?)?;
@@ -231,7 +410,7 @@ impl Machine<'_> {
         let rounds = self.registers[counter as usize].saturating_add(1);
         let began = self.registers[counter as usize + 1];
         self.set(counter, rounds);
-        if rounds < min as usize && began != at {
+        if rounds < min as usize {
             return Step::On(again, at);
         }
         // A round that takes nothing would go on for ever.
@@ -244,11 +423,12 @@ impl Machine<'_> {
     }
 }
 
-fn holds(place: Place, bytes: &[u8], at: usize) -> bool {
+fn holds(place: Place, bytes: &[u8], from: usize, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied();
     let behind = bytes.get(at).copied();
     match place {
         Place::Start => at == 0,
+        Place::SearchStart => at == from,
         Place::End => behind.is_none(),
         Place::EndOrLastLine => behind.is_none() || (behind == Some(b'\n') && at + 1 == bytes.len()),
         Place::LineStart => before.is_none() || (before == Some(b'\n') && behind.is_some()),

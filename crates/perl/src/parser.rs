@@ -1,50 +1,131 @@
 //! Text of a Perl expression → tree. Rule: the depth of groups is bounded, and so is what repetitions may come to.
 
-use super::escape::{self, Escape, class};
-use super::syntax::{Letters, Node, Place, Sense, Set, Taste, Way};
+use super::class::class;
+use super::escape::{self, Escape};
+use super::syntax::{Letters, Node, Place, Set, Taste, Verb};
+use super::width::Widths;
 use super::{Flags, Unread};
 
-/// How deep groups may nest.
-const DEPTH_MAX: usize = 64;
-/// The most that a repetition may count to: PCRE's own bound.
+/// How deep groups may nest: PCRE2's own bound.
+const DEPTH_MAX: usize = 250;
+/// The most that a repetition may count to: PCRE2's own bound.
 const REPEAT_MAX: u32 = 65_535;
+/// How many repetitions may stand behind one thing.
+const REPEATS_MAX: usize = 16;
 
 /// The text, and how far it is read.
 pub(crate) struct Parser<'a> {
     text: &'a [u8],
     at: usize,
-    flags: Flags,
+    pub modes: Modes,
+    /// Whether we are between `\Q` and `\E`.
+    quote: Quote,
     depth: usize,
-    groups: u32,
-    groups_of_all: u32,
+    /// Groups that have begun.
+    pub groups: u32,
+    pub names: Names,
+    /// Whether something was named that stands further on: it is known when the text is read again.
+    pub looks_on: bool,
+}
+
+/// What is switched on here.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Modes {
+    pub flags: Flags,
+    /// `xx`: blanks within a class mean nothing either.
+    pub blanks: Blanks,
+    /// `n`: plain parentheses are no groups.
+    pub plain: Plain,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Blanks {
+    #[default]
+    Count,
+    MeanNothing,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Plain {
+    #[default]
+    Captures,
+    Groups,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Open,
+    Closed,
+}
+
+/// The names of groups, and how many groups there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
     names: Vec<(Vec<u8>, u32)>,
+    /// The highest number of all; known when the text was read once.
+    pub last: Option<u32>,
+}
+
+impl Names {
+    pub fn add(&mut self, name: Vec<u8>, number: u32) {
+        if !self.names.contains(&(name.clone(), number)) {
+            self.names.push((name, number));
+        }
+    }
+
+    /// The groups of that name.
+    pub fn of(&self, name: &[u8]) -> Box<[u32]> {
+        self.names.iter().filter(|(known, _)| known == name).map(|(_, number)| *number).collect()
+    }
 }
 
 /// Reads a whole expression.
 pub(crate) fn parse(text: &[u8], flags: Flags) -> Result<Node, Unread> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        flags,
-        depth: 0,
-        groups: 0,
-        groups_of_all: count_groups(text),
-        names: Vec::new(),
-    };
-    let node = parser.either()?;
-    match parser.peek() {
-        None => Ok(node),
-        Some(_) => Err(parser.unread("a ) that closes nothing")),
+    let modes = Modes { flags, ..Modes::default() };
+    let mut parser = Parser::new(text, modes, Names::default());
+    let mut tree = parser.whole()?;
+    if parser.looks_on {
+        let names = Names { last: Some(parser.groups), ..parser.names };
+        parser = Parser::new(text, modes, names);
+        tree = parser.whole()?;
     }
+    if !Widths::of(&tree).all_known(&tree) {
+        return Err(parser.unread("what stands behind has no length that is bounded"));
+    }
+    Ok(tree)
 }
 
-/// How many groups there are, about: it decides whether `\10` is one.
-fn count_groups(text: &[u8]) -> u32 {
-    let pairs = text.iter().zip(text.iter().skip(1).map(Some).chain([None]));
-    pairs.filter(|(byte, next)| **byte == b'(' && *next != Some(&b'?')).count() as u32
-}
+impl<'a> Parser<'a> {
+    fn new(text: &'a [u8], modes: Modes, names: Names) -> Self {
+        Self { text, at: 0, modes, quote: Quote::Closed, depth: 0, groups: 0, names, looks_on: false }
+    }
 
-impl Parser<'_> {
+    fn whole(&mut self) -> Result<Node, Unread> {
+        let setting = self.settings();
+        let node = self.either()?;
+        match self.peek() {
+            None => Ok(match setting {
+                Some(verb) => Node::All(vec![Node::Verb(verb), node]),
+                None => node,
+            }),
+            Some(_) => Err(self.unread("a ) that closes nothing")),
+        }
+    }
+
+    /// What PCRE2 takes at the very beginning; most of it changes no answer here.
+    fn settings(&mut self) -> Option<Verb> {
+        const NO_CHANGE: [&[u8]; 4] =
+            [b"(*NO_JIT)", b"(*NO_AUTO_POSSESS)", b"(*NO_DOTSTAR_ANCHOR)", b"(*LF)"];
+        let mut setting = None;
+        loop {
+            if self.take_all(b"(*NO_START_OPT)") {
+                setting = Some(Verb::Everywhere);
+            } else if !NO_CHANGE.iter().any(|word| self.take_all(word)) {
+                return setting;
+            }
+        }
+    }
+
     pub fn unread(&self, what: &'static str) -> Unread {
         Unread { at: self.at, what }
     }
@@ -65,7 +146,7 @@ impl Parser<'_> {
         there
     }
 
-    fn take_all(&mut self, bytes: &[u8]) -> bool {
+    pub fn take_all(&mut self, bytes: &[u8]) -> bool {
         let there = self.text.get(self.at..).is_some_and(|rest| rest.starts_with(bytes));
         self.at += if there { bytes.len() } else { 0 };
         there
@@ -87,12 +168,9 @@ impl Parser<'_> {
         self.at = at;
     }
 
-    pub fn any_case(&self) -> bool {
-        self.flags.any_case
-    }
-
-    pub fn groups_of_all(&self) -> u32 {
-        self.groups_of_all
+    /// What was read from there on.
+    pub fn since(&self, begins: usize) -> &[u8] {
+        self.text.get(begins..self.at).unwrap_or_default()
     }
 
     pub fn number(&mut self) -> Option<u32> {
@@ -102,6 +180,12 @@ impl Parser<'_> {
             self.at += 1;
         }
         number
+    }
+
+    pub fn skip_spaces(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
     }
 
     /// What stands before that byte, which is read, too.
@@ -114,36 +198,61 @@ impl Parser<'_> {
         Ok(rest[..length].to_vec())
     }
 
-    /// Branches up to a `)` or the end. Flags set within end with them.
-    fn either(&mut self) -> Result<Node, Unread> {
+    /// One level deeper, and back.
+    pub fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Unread>) -> Result<T, Unread> {
         if self.depth >= DEPTH_MAX {
             return Err(self.unread("groups nested too deeply"));
         }
         self.depth += 1;
-        let flags = self.flags;
-        let mut branches = vec![self.all()?];
-        while self.take(b'|') {
-            branches.push(self.all()?);
-        }
-        self.flags = flags;
+        let result = read(self);
         self.depth -= 1;
-        Ok(match branches.len() {
-            1 => branches.remove(0),
-            _ => Node::Either(branches),
+        result
+    }
+
+    /// Branches up to a `)` or the end. Flags set within end with them.
+    pub fn either(&mut self) -> Result<Node, Unread> {
+        self.branches(|_| {})
+    }
+
+    /// The same; something is done before each branch.
+    pub fn branches(&mut self, before_each: impl Fn(&mut Self)) -> Result<Node, Unread> {
+        self.deeper(|parser| {
+            let modes = parser.modes;
+            before_each(parser);
+            let mut branches = vec![parser.all()?];
+            while parser.take(b'|') {
+                before_each(parser);
+                branches.push(parser.all()?);
+            }
+            parser.modes = modes;
+            Ok(match branches.len() {
+                1 => branches.remove(0),
+                _ => Node::Either(branches),
+            })
         })
     }
 
     fn all(&mut self) -> Result<Node, Unread> {
         let mut nodes = Vec::new();
         loop {
-            if self.flags.extended && self.skip_blank() {
+            if self.quote == Quote::Open {
+                if self.peek().is_none() || self.take_all(b"\\E") {
+                    self.quote = Quote::Closed;
+                    continue;
+                }
+                let byte = self.next().unwrap_or_default();
+                let node = self.byte(byte);
+                nodes.push(self.repeated(node)?);
+                continue;
+            }
+            if self.modes.flags.extended && self.skip_blank() {
                 continue;
             }
             if matches!(self.peek(), None | Some(b'|' | b')')) {
                 break;
             }
             if self.take_all(b"\\Q") {
-                self.quoted(&mut nodes);
+                self.quote = Quote::Open;
                 continue;
             }
             let Some(node) = self.atom()? else { continue };
@@ -161,16 +270,8 @@ impl Parser<'_> {
         true
     }
 
-    /// `\Q…\E`.
-    fn quoted(&mut self, nodes: &mut Vec<Node>) {
-        while self.peek().is_some() && !self.take_all(b"\\E") {
-            let byte = self.next().unwrap_or_default();
-            nodes.push(self.byte(byte));
-        }
-    }
-
-    fn byte(&self, byte: u8) -> Node {
-        if self.flags.any_case && byte.is_ascii_alphabetic() {
+    pub fn byte(&self, byte: u8) -> Node {
+        if self.modes.flags.any_case && byte.is_ascii_alphabetic() {
             return Node::Set(Box::new(Set::of(|other| other.eq_ignore_ascii_case(&byte))));
         }
         Node::Byte(byte)
@@ -178,14 +279,15 @@ impl Parser<'_> {
 
     /// One thing that may be repeated; `None` for what stands for nothing.
     fn atom(&mut self) -> Result<Option<Node>, Unread> {
+        let flags = self.modes.flags;
         let byte = self.next().unwrap_or_default();
         Ok(Some(match byte {
-            b'.' if self.flags.dot_all => Node::Set(Box::new(Set::default().inverse())),
+            b'.' if flags.dot_all => Node::Set(Box::new(Set::default().inverse())),
             b'.' => Node::Set(Box::new(Set::of(|byte| byte != b'\n'))),
-            b'^' if self.flags.multi_line => Node::Place(Place::LineStart),
+            b'^' if flags.multi_line => Node::Place(Place::LineStart),
             b'^' => Node::Place(Place::Start),
-            b'$' if self.flags.multi_line => Node::Place(Place::LineEnd),
-            b'$' if self.flags.dollar_end_only => Node::Place(Place::End),
+            b'$' if flags.multi_line => Node::Place(Place::LineEnd),
+            b'$' if flags.dollar_end_only => Node::Place(Place::End),
             b'$' => Node::Place(Place::EndOrLastLine),
             b'[' => Node::Set(Box::new(class(self)?)),
             b'(' => return self.group(),
@@ -193,177 +295,97 @@ impl Parser<'_> {
                 self.back();
                 return Err(self.unread("a repetition of nothing"));
             }
+            b'{' => {
+                self.back();
+                if self.braces()?.is_some() {
+                    return Err(self.unread("a repetition of nothing"));
+                }
+                self.skip();
+                Node::Byte(b'{')
+            }
             b'\\' => return self.escaped(),
             byte => self.byte(byte),
         }))
     }
 
     fn escaped(&mut self) -> Result<Option<Node>, Unread> {
+        let line_end = || {
+            Node::Atomic(Box::new(Node::Either(vec![
+                Node::All(vec![Node::Byte(b'\r'), Node::Byte(b'\n')]),
+                Node::Set(Box::new(Set::of(|byte| matches!(byte, b'\n'..=b'\r' | 0x85)))),
+            ])))
+        };
+        // A character as a reader sees it: of bytes, a line's end of two is the only one of several.
+        let cluster = || {
+            Node::Atomic(Box::new(Node::Either(vec![
+                Node::All(vec![Node::Byte(b'\r'), Node::Byte(b'\n')]),
+                Node::Set(Box::new(Set::default().inverse())),
+            ])))
+        };
         Ok(Some(match escape::escape(self)? {
             Escape::Byte(byte) => self.byte(byte),
             Escape::Set(set) => Node::Set(Box::new(set)),
             Escape::Letter(b'b') => Node::Place(Place::WordEdge),
             Escape::Letter(b'B') => Node::Place(Place::NotWordEdge),
-            Escape::Letter(b'A' | b'G') => Node::Place(Place::Start),
+            Escape::Letter(b'A') => Node::Place(Place::Start),
+            Escape::Letter(b'G') => Node::Place(Place::SearchStart),
             Escape::Letter(b'Z') => Node::Place(Place::EndOrLastLine),
             Escape::Letter(b'z') => Node::Place(Place::End),
-            Escape::Letter(b'R') => Node::Atomic(Box::new(Node::Either(vec![
-                Node::All(vec![Node::Byte(b'\r'), Node::Byte(b'\n')]),
-                Node::Set(Box::new(Set::of(|byte| matches!(byte, b'\n'..=b'\r' | 0x85)))),
-            ]))),
-            // Where a match is said to start is asked for by nobody.
+            Escape::Letter(b'K') => Node::Keep,
+            Escape::Letter(b'R') => line_end(),
+            Escape::Letter(b'X') => cluster(),
             Escape::Letter(_) => return Ok(None),
-            Escape::Group(number) if number < 0 => {
-                let number = u32::try_from(i64::from(self.groups) + 1 + i64::from(number))
-                    .ok()
-                    .filter(|number| *number > 0)
-                    .ok_or_else(|| self.unread("a group that is not there"))?;
-                self.reference(number)?
-            }
-            Escape::Group(number) => self.reference(number.unsigned_abs())?,
-            Escape::Named(name) => self.named(&name)?,
+            Escape::Group(number) => Node::Back([self.there(number)?].into(), self.letters()),
+            Escape::Named(name) => Node::Back(self.named(&name)?, self.letters()),
+            Escape::Call(number) => Node::Call(self.there(number)?),
+            Escape::CallNamed(name) => self.call(&name)?,
         }))
     }
 
-    fn reference(&self, number: u32) -> Result<Node, Unread> {
-        if number > self.groups_of_all.max(self.groups) + self.names.len() as u32 {
-            return Err(self.unread("a group that is not there"));
-        }
-        Ok(Node::Back(number, if self.flags.any_case { Letters::AnyCase } else { Letters::AsWritten }))
+    pub fn letters(&self) -> Letters {
+        if self.modes.flags.any_case { Letters::AnyCase } else { Letters::AsWritten }
     }
 
-    fn named(&self, name: &[u8]) -> Result<Node, Unread> {
-        match self.names.iter().find(|(known, _)| known == name) {
-            Some((_, number)) => self.reference(*number),
-            None => Err(self.unread("a group's name that is not there")),
-        }
+    pub fn call(&mut self, name: &[u8]) -> Result<Node, Unread> {
+        Ok(Node::Call(self.named(name)?.first().copied().unwrap_or_default()))
     }
 
-    /// Behind `(`.
-    fn group(&mut self) -> Result<Option<Node>, Unread> {
-        if self.peek() == Some(b'*') {
-            return Err(self.unread("a verb, (*…), is not understood"));
-        }
-        if !self.take(b'?') {
-            return self.capture(None).map(Some);
-        }
-        let look = |way, sense| move |node| Node::Look(way, sense, Box::new(node));
-        let node = match self.next() {
-            Some(b':') => self.inner()?,
-            Some(b'=') => self.inner().map(look(Way::Ahead, Sense::Positive))?,
-            Some(b'!') => self.inner().map(look(Way::Ahead, Sense::Negative))?,
-            Some(b'>') => Node::Atomic(Box::new(self.inner()?)),
-            Some(b'<') if self.take(b'=') => self.behind(Sense::Positive)?,
-            Some(b'<') if self.take(b'!') => self.behind(Sense::Negative)?,
-            Some(b'<') => self.named_capture(b'>')?,
-            Some(b'\'') => self.named_capture(b'\'')?,
-            Some(b'P') if self.take(b'<') => self.named_capture(b'>')?,
-            Some(b'P') if self.take(b'=') => {
-                let name = self.until(b')')?;
-                self.named(&name)?
-            }
-            Some(b'#') => {
-                self.until(b')')?;
-                return Ok(None);
-            }
-            Some(b'(') => self.conditional()?,
-            Some(b'i' | b'm' | b's' | b'x' | b'U' | b'J' | b'-' | b'^') => {
-                self.back();
-                return self.flagged();
-            }
-            _ => return Err(self.unread("a group of a kind that is not understood")),
-        };
-        Ok(Some(node))
-    }
-
-    fn inner(&mut self) -> Result<Node, Unread> {
-        let node = self.either()?;
-        if self.take(b')') { Ok(node) } else { Err(self.unread("a group that is not closed")) }
-    }
-
-    fn capture(&mut self, name: Option<Vec<u8>>) -> Result<Node, Unread> {
-        self.groups += 1;
-        let number = self.groups;
-        if let Some(name) = name {
-            self.names.push((name, number));
-        }
-        Ok(Node::Capture(number, Box::new(self.inner()?)))
-    }
-
-    fn named_capture(&mut self, close: u8) -> Result<Node, Unread> {
-        let name = self.until(close)?;
-        self.capture(Some(name))
-    }
-
-    fn behind(&mut self, sense: Sense) -> Result<Node, Unread> {
-        let node = self.inner()?;
-        let branches = match &node {
-            Node::Either(branches) => branches.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        if branches.iter().any(|branch| matches!(branch.width(), (min, max) if max != Some(min))) {
-            return Err(self.unread("what stands behind has no fixed length"));
-        }
-        Ok(Node::Look(Way::Behind, sense, Box::new(node)))
-    }
-
-    /// `(?(1)yes|no)`, from behind the second parenthesis.
-    fn conditional(&mut self) -> Result<Node, Unread> {
-        let group = match self.number() {
-            Some(number) if self.take(b')') => number,
-            Some(_) => return Err(self.unread("a condition that is not understood")),
-            None => {
-                let name = self.until(b')')?;
-                let name = name.trim_ascii();
-                let bare = name.get(1..name.len().max(1) - 1).unwrap_or_default();
-                let known = self.names.iter().find(|(known, _)| known == name || known == bare);
-                known.map(|(_, number)| *number).ok_or_else(|| {
-                    self.unread("a condition that is not understood; expected a group's number or name")
-                })?
-            }
-        };
-        let mut branches = match self.inner()? {
-            Node::Either(branches) if branches.len() > 2 => {
-                return Err(self.unread("a condition with more than two branches"));
-            }
-            Node::Either(branches) => branches,
-            one => vec![one],
-        };
-        let yes = branches.remove(0);
-        Ok(Node::If(group, Box::new(yes), Box::new(branches.pop().unwrap_or_default())))
-    }
-
-    /// `(?i)` up to the end of the group it stands in, or `(?i:…)`.
-    fn flagged(&mut self) -> Result<Option<Node>, Unread> {
-        let before = self.flags;
-        let mut value = true;
-        loop {
-            match self.next() {
-                Some(b'i') => self.flags.any_case = value,
-                Some(b'm') => self.flags.multi_line = value,
-                Some(b's') => self.flags.dot_all = value,
-                Some(b'x') => self.flags.extended = value,
-                Some(b'U') => self.flags.ungreedy = value,
-                Some(b'J') => {}
-                Some(b'^') => {
-                    self.flags = Flags { dollar_end_only: before.dollar_end_only, ..Flags::default() }
-                }
-                Some(b'-') => value = false,
-                Some(b')') => return Ok(None),
-                Some(b':') => {
-                    let node = self.inner()?;
-                    self.flags = before;
-                    return Ok(Some(node));
-                }
-                _ => return Err(self.unread("a flag that is not understood")),
+    /// A group's number, if there is one of that number anywhere.
+    pub fn there(&mut self, number: u32) -> Result<u32, Unread> {
+        match self.names.last {
+            _ if number <= self.groups => Ok(number),
+            Some(last) if number > last => Err(self.unread("a group that is not there")),
+            _ => {
+                self.looks_on = true;
+                Ok(number)
             }
         }
+    }
+
+    /// The groups of a name, of which some may stand further on.
+    pub fn named(&mut self, name: &[u8]) -> Result<Box<[u32]>, Unread> {
+        let groups = self.names.of(name);
+        if groups.is_empty() && self.names.last.is_some() {
+            return Err(self.unread("a group's name that is not there"));
+        }
+        self.looks_on = true;
+        Ok(groups)
     }
 
     /// The repetitions behind a node.
     fn repeated(&mut self, mut node: Node) -> Result<Node, Unread> {
+        let mut repeats = 0;
         loop {
-            if self.flags.extended && self.skip_blank() {
+            if self.quote == Quote::Open {
+                if !self.take_all(b"\\E") {
+                    return Ok(node);
+                }
+                self.quote = Quote::Closed;
+            }
+            if self.take_all(b"\\Q\\E") || self.take_all(b"\\E") || self.comment()? {
+                continue;
+            }
+            if self.modes.flags.extended && self.skip_blank() {
                 continue;
             }
             let (min, max) = match self.peek() {
@@ -377,7 +399,11 @@ impl Parser<'_> {
                 _ => return Ok(node),
             };
             self.at += 1;
-            let taste = match (self.peek(), self.flags.ungreedy) {
+            repeats += 1;
+            if repeats > REPEATS_MAX {
+                return Err(self.unread("too many repetitions of one thing"));
+            }
+            let taste = match (self.peek(), self.modes.flags.ungreedy) {
                 (Some(b'+'), _) => Taste::Possessive,
                 (Some(b'?'), false) => Taste::Lazy,
                 (Some(b'?'), true) => Taste::Greedy,
@@ -385,22 +411,46 @@ impl Parser<'_> {
                 (_, false) => Taste::Greedy,
             };
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'?')));
+            // What decides by itself is not repeated: once is as good as often.
+            let (min, max) = match node {
+                Node::Verb(Verb::Fail) | Node::Look(..) => {
+                    (min.min(1), max.map(|max| max.min(1)).or(Some(1)))
+                }
+                _ => (min, max),
+            };
             node = Node::Repeat { node: Box::new(node), min, max, taste };
         }
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`, read up to its `}`; `None`, and nothing is read, where it is just a brace.
+    /// `(?#…)`.
+    fn comment(&mut self) -> Result<bool, Unread> {
+        if !self.take_all(b"(?#") {
+            return Ok(false);
+        }
+        self.until(b')').map(|_| true)
+    }
+
+    /// `{n}`, `{n,}`, `{n,m}` or `{,m}`, read up to its `}`; `None`, and nothing is read, where it is just a brace.
     fn braces(&mut self) -> Result<Option<(u32, Option<u32>)>, Unread> {
         let mark = self.at;
         self.at += 1;
-        let counts = self.number().map(|min| match self.take(b',') {
-            true => (min, self.number()),
-            false => (min, Some(min)),
-        });
-        let Some((min, max)) = counts.filter(|_| self.peek() == Some(b'}')) else {
+        self.skip_spaces();
+        let min = self.number();
+        self.skip_spaces();
+        let max = if self.take(b',') {
+            self.skip_spaces();
+            self.number()
+        } else {
+            min
+        };
+        let is_range = self.text.get(mark..self.at).is_some_and(|text| text.contains(&b','));
+        self.skip_spaces();
+        if self.peek() != Some(b'}') || (min.is_none() && max.is_none()) {
             self.at = mark;
             return Ok(None);
-        };
+        }
+        let max = if is_range { max } else { min };
+        let min = min.unwrap_or(0);
         if min > REPEAT_MAX || max.is_some_and(|max| max > REPEAT_MAX || max < min) {
             return Err(self.unread("a repetition whose counts are crossed or above 65535"));
         }

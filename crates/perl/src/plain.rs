@@ -30,8 +30,8 @@ fn write(node: &Node, text: &mut String) -> Option<()> {
                 Place::LineEnd => "(?m:$)",
                 Place::WordEdge => "\\b",
                 Place::NotWordEdge => "\\B",
-                // It looks at a byte that it does not take.
-                Place::EndOrLastLine => return None,
+                // It looks at a byte that it does not take, or at what the other does not know.
+                Place::EndOrLastLine | Place::SearchStart => return None,
             });
             Some(())
         }
@@ -70,7 +70,14 @@ fn write(node: &Node, text: &mut String) -> Option<()> {
             text.push(')');
             Some(())
         }
-        Node::Look(..) | Node::Atomic(_) | Node::Back(..) | Node::If(..) => None,
+        Node::Look(..)
+        | Node::Atomic(_)
+        | Node::Back(..)
+        | Node::If(..)
+        | Node::Call(_)
+        | Node::Keep
+        | Node::Verb(_)
+        | Node::Accept => None,
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) enum Taste {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Start,
+    /// Where the search began: `\G`.
+    SearchStart,
     End,
     /// The end, or before a line's end that is the last byte.
     EndOrLastLine,
@@ -80,6 +82,39 @@ pub(crate) enum Letters {
     AnyCase,
 }
 
+/// What a search does when it comes back to a verb (pcre2pattern, "Backtracking control").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// `(*FAIL)`: there is no way on.
+    Fail,
+    /// `(*PRUNE)`: no match begins where this one did.
+    Prune,
+    /// `(*SKIP)`: none begins before the verb's place.
+    Skip,
+    /// `(*SKIP:name)`: none begins before the place of that mark.
+    SkipTo(Box<[u8]>),
+    /// `(*COMMIT)`: there is none at all.
+    Commit,
+    /// `(*THEN)`: on with the next branch.
+    Then,
+    /// `(*NO_START_OPT)`: a match is tried everywhere, also where its first byte does not stand.
+    Everywhere,
+    /// `(*MARK:name)`.
+    Mark(Box<[u8]>),
+}
+
+/// What decides between two branches.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Condition {
+    /// One of the groups has matched.
+    Matched(Box<[u32]>),
+    /// We are in a call: of any group, or of one of these.
+    Called(Option<Box<[u32]>>),
+    Look(Way, Sense, Box<Node>),
+    /// Never: the branch is there to be called.
+    Define,
+}
+
 /// A piece of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
@@ -97,9 +132,16 @@ pub(crate) enum Node {
     Capture(u32, Box<Node>),
     Look(Way, Sense, Box<Node>),
     Atomic(Box<Node>),
-    Back(u32, Letters),
-    /// One or the other, whether the group has matched.
-    If(u32, Box<Node>, Box<Node>),
+    /// What the first of these groups that has matched took.
+    Back(Box<[u32]>, Letters),
+    If(Condition, Box<Node>, Box<Node>),
+    /// What the group's expression matches here; 0 is the whole.
+    Call(u32),
+    /// The match is said to begin here.
+    Keep,
+    Verb(Verb),
+    /// `(*ACCEPT)`: a match, whatever follows.
+    Accept,
 }
 
 impl Default for Node {
@@ -109,31 +151,40 @@ impl Default for Node {
 }
 
 impl Node {
-    /// The least and, if there is one, the greatest number of bytes that it takes.
-    pub fn width(&self) -> (u32, Option<u32>) {
+    /// What stands directly within.
+    pub fn inner(&self) -> impl Iterator<Item = &Node> {
+        let (many, one, other): (&[Node], Option<&Node>, Option<&Node>) = match self {
+            Self::All(nodes) | Self::Either(nodes) => (nodes, None, None),
+            Self::Repeat { node, .. }
+            | Self::Capture(_, node)
+            | Self::Look(_, _, node)
+            | Self::Atomic(node) => (&[], Some(node), None),
+            Self::If(Condition::Look(_, _, look), yes, no) => {
+                (std::slice::from_ref(look), Some(yes), Some(no))
+            }
+            Self::If(_, yes, no) => (&[], Some(yes), Some(no)),
+            Self::Byte(_)
+            | Self::Set(_)
+            | Self::Place(_)
+            | Self::Back(..)
+            | Self::Call(_)
+            | Self::Keep
+            | Self::Verb(_)
+            | Self::Accept => (&[], None, None),
+        };
+        many.iter().chain(one).chain(other)
+    }
+
+    /// Whether this or anything within is such.
+    pub fn has(&self, is_such: &dyn Fn(&Node) -> bool) -> bool {
+        is_such(self) || self.inner().any(|node| node.has(is_such))
+    }
+
+    /// The branches of what is looked for.
+    pub fn branches(&self) -> &[Node] {
         match self {
-            Self::Byte(_) | Self::Set(_) => (1, Some(1)),
-            Self::Place(_) | Self::Look(..) => (0, Some(0)),
-            Self::All(nodes) => {
-                nodes.iter().map(Self::width).fold((0, Some(0)), |(min, max), (low, high)| {
-                    (min.saturating_add(low), max.zip(high).and_then(|(a, b)| a.checked_add(b)))
-                })
-            }
-            Self::Either(nodes) => nodes
-                .iter()
-                .map(Self::width)
-                .reduce(|(min, max), (low, high)| (min.min(low), max.zip(high).map(|(a, b)| a.max(b))))
-                .unwrap_or((0, Some(0))),
-            Self::Repeat { node, min, max, .. } => {
-                let (low, high) = node.width();
-                (low.saturating_mul(*min), high.zip(*max).and_then(|(a, b)| a.checked_mul(b)))
-            }
-            Self::Capture(_, node) | Self::Atomic(node) => node.width(),
-            Self::Back(..) => (0, None),
-            Self::If(_, yes, no) => {
-                let ((low, high), (other_low, other_high)) = (yes.width(), no.width());
-                (low.min(other_low), high.zip(other_high).map(|(a, b)| a.max(b)))
-            }
+            Self::Either(branches) => branches,
+            one => std::slice::from_ref(one),
         }
     }
 }

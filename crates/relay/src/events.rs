@@ -1,11 +1,10 @@
 //! What is written down: EVE JSON lines, an access log and the log for people, by one writer thread. Rule: a connection never
 //! waits for the writer; what does not fit its queue is counted, and the count is written down.
 //!
-//! [`Events`] is the way in, [`record`], [`tls`] and [`access`] make the lines, `json` the form of those in JSON, [`timestamp`]
+//! [`Events`] is the way in, [`record`], [`tls`] and [`access`] make the lines, `lockgate_eve` the form of those in JSON, [`timestamp`]
 //! their time, and `writer` writes them.
 
 pub mod access;
-mod json;
 pub mod record;
 pub mod timestamp;
 pub mod tls;

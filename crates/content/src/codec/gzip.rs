@@ -114,11 +114,13 @@ impl GzipDecoder {
         if !bytes.starts_with(b"\x1f\x8b") {
             return self.stop(used, Reason::Damaged);
         }
-        if bytes.get(2) != Some(&8) || self.flags & flag::RESERVED != 0 {
+        if bytes.get(2) != Some(&8) {
             return self.stop(used, Reason::Unsupported);
         }
         self.go_on(Expect::ExtraLength);
-        Step::new(used, Event::Working)
+        // gunzip gives up at a flag that it does not know; other readers pass over it.
+        let is_known = self.flags & flag::RESERVED == 0;
+        Step::new(used, if is_known { Event::Working } else { Event::Incomplete(Reason::Unsupported) })
     }
 
     /// A name or a comment: text that ends with a NUL.

@@ -19,6 +19,8 @@ use lockgate_perl::{Found, Start};
 
 /// How many variables a rule has at most.
 const VARIABLES: usize = 32;
+/// What a rule has read.
+pub(crate) type Variables = [u64; VARIABLES];
 /// What one list may cost for one buffer: a step is a test, or [`STEP_BYTES`] searched.
 const STEPS_MAX: u64 = 20_000;
 /// How many bytes are searched for the price of a step.
@@ -57,23 +59,32 @@ pub(crate) enum Answer {
 ///
 /// What it costs is taken from `steps`, of which it takes [`STEPS_MAX`] at most.
 pub(crate) fn holds(tests: &[Test], of_decoded: &[Test], piece: Piece<'_>, steps: &mut u64) -> Answer {
-    let granted = STEPS_MAX.min(*steps);
-    let (answer, left) = evaluate(tests, of_decoded, piece, granted);
-    *steps -= granted - left;
-    answer
+    holds_with(tests, of_decoded, piece, steps, &mut [0; VARIABLES])
 }
 
-fn evaluate(tests: &[Test], of_decoded: &[Test], piece: Piece<'_>, steps: u64) -> (Answer, u64) {
-    let variables = [0; VARIABLES];
-    let mut evaluation =
-        Evaluation { bytes: piece.bytes, piece, variables, steps, offset: None, decoded: None };
-    let answer = match evaluation.run(tests, 0) {
-        Outcome::Holds if !evaluation.decoded_holds(of_decoded) => Answer::No,
-        Outcome::Holds => Answer::Yes { offset: evaluation.offset.map(|at| piece.base + at as u64) },
-        _ if evaluation.steps == 0 => Answer::Spent,
-        _ => Answer::No,
+/// The same, where lists before it have read something, and those behind it want to know what it reads.
+pub(crate) fn holds_with(
+    tests: &[Test],
+    of_decoded: &[Test],
+    piece: Piece<'_>,
+    steps: &mut u64,
+    variables: &mut Variables,
+) -> Answer {
+    let granted = STEPS_MAX.min(*steps);
+    let mut evaluation = Evaluation {
+        bytes: piece.bytes,
+        piece,
+        variables: *variables,
+        steps: granted,
+        offset: None,
+        decoded: None,
     };
-    (answer, evaluation.steps)
+    let answer = evaluation.answer(tests, of_decoded);
+    *steps -= granted - evaluation.steps;
+    if matches!(answer, Answer::Yes { .. }) {
+        *variables = evaluation.variables;
+    }
+    answer
 }
 
 /// What the tests from one on came to.
@@ -89,7 +100,7 @@ enum Outcome {
 struct Evaluation<'a> {
     bytes: &'a [u8],
     piece: Piece<'a>,
-    variables: [u64; VARIABLES],
+    variables: Variables,
     steps: u64,
     /// Where the first content was found.
     offset: Option<usize>,
@@ -97,6 +108,15 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
+    fn answer(&mut self, tests: &[Test], of_decoded: &[Test]) -> Answer {
+        match self.run(tests, 0) {
+            Outcome::Holds if !self.decoded_holds(of_decoded) => Answer::No,
+            Outcome::Holds => Answer::Yes { offset: self.offset.map(|at| self.piece.base + at as u64) },
+            _ if self.steps == 0 => Answer::Spent,
+            _ => Answer::No,
+        }
+    }
+
     /// The tests, the first of which begins at `at`, where the match before has ended.
     fn run(&mut self, tests: &[Test], at: usize) -> Outcome {
         let mut at = at;
@@ -116,6 +136,14 @@ impl Evaluation<'_> {
                 Test::ByteMath(math) => self.math(math, at),
                 Test::IsDataAt(is) => self.is_data_at(is, at).then_some(at),
                 Test::Size(size) => (self.piece.is_last && size.holds(self.length())).then_some(at),
+                Test::Number(compare) => {
+                    let digits = std::str::from_utf8(self.bytes).ok().and_then(|digits| digits.parse().ok());
+                    digits.filter(|number| compare.holds(*number)).map(|_| at)
+                }
+                Test::OneOf { values, is_negated } => {
+                    let own = self.bytes.first_chunk().copied().map(u16::from_be_bytes);
+                    own.filter(|own| values.contains(own) != *is_negated).map(|_| at)
+                }
                 Test::Base64(base64) => self.base64(base64, at).then_some(at),
                 Test::Absent { or_else } => or_else.then_some(at),
             };
@@ -268,7 +296,8 @@ impl Evaluation<'_> {
             From::End => self.bytes.len() as i64,
         };
         let to = begins.checked_add(distance)?.checked_add(jump.post_offset)?;
-        usize::try_from(to).ok().filter(|to| *to <= self.bytes.len())
+        // Before the beginning is the beginning.
+        usize::try_from(to.max(0)).ok().filter(|to| *to <= self.bytes.len())
     }
 
     fn extract(&mut self, extract: &crate::ruleset::bytes::ByteExtract, at: usize) -> Option<usize> {

@@ -3,7 +3,7 @@
 use super::Fault;
 use super::bits::FlowTest;
 use super::content::{Amount, Content, Fast, Place};
-use super::header::{Header, Protocol};
+use super::header::{Application, Header, Protocol};
 use super::rule::{List, Rule, Test};
 use super::sticky::Sticky;
 use super::transform::Transform;
@@ -89,7 +89,8 @@ impl Draft {
             stream_sizes: Vec::new(),
             threshold: None,
             is_silent: false,
-            application: None,
+            is_told_of_pass: false,
+            applications: Vec::new(),
             events: Vec::new(),
         };
         let dialect = if is_snort3 { Dialect::Snort3 } else { Dialect::Suricata };
@@ -126,8 +127,12 @@ impl Draft {
     }
 
     /// One more question to the buffer at hand.
+    ///
+    /// What is relative belongs to the match before it, into whichever buffer a modifier has moved that.
     pub fn ask(&mut self, test: Test, word: &Word<'_>) -> Result<(), Fault> {
-        self.ask_of(self.current, test, word)
+        let is_moved = self.current == 0 && test.is_relative() && self.rule.lists[0].tests.is_empty();
+        let list = self.last.filter(|_| is_moved).map_or(self.current, |(list, _)| list);
+        self.ask_of(list, test, word)
     }
 
     /// One more question to another buffer.
@@ -155,6 +160,21 @@ impl Draft {
         match last {
             Some(Test::Content(content)) => Ok(content),
             _ => Err(Fault::at(word.at, format!("{} needs a content before it", word.name))),
+        }
+    }
+
+    /// The content that was asked for just now is to end its buffer; `false` where it was something else.
+    pub fn end_buffer(&mut self) -> bool {
+        let Some((list, at)) = self.last.filter(|(list, _)| *list == self.current || self.current == 0)
+        else {
+            return false;
+        };
+        match self.rule.lists[list].tests.get_mut(at..) {
+            Some([Test::Content(content)]) => {
+                content.ends_buffer = true;
+                true
+            }
+            _ => false,
         }
     }
 
@@ -204,9 +224,9 @@ impl Draft {
     fn find_protocol(&mut self) {
         let of = self.rule.lists.iter().find_map(|list| list.sticky.protocol());
         if let Some(of) =
-            of.filter(|_| self.rule.application.is_none() && !self.rule.header.protocol.is_application())
+            of.filter(|_| self.rule.applications.is_empty() && !self.rule.header.protocol.is_application())
         {
-            self.rule.application = Some((of, true));
+            self.rule.applications.push(Application { protocol: Some(of), is_spoken: true });
         }
         if self.rule.flow.direction.is_none() {
             let sides = self.rule.lists.iter().map(|list| list.sticky.side());

@@ -30,6 +30,32 @@ impl Action {
     }
 }
 
+/// Which actions go before which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ActionOrder([Action; 4]);
+
+impl Default for ActionOrder {
+    fn default() -> Self {
+        Self([Action::Pass, Action::Drop, Action::Reject, Action::Alert])
+    }
+}
+
+impl ActionOrder {
+    /// Four words, the one first that goes before the others.
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let wrong = || "the four actions pass, drop, reject and alert, each once".to_owned();
+        let actions: Option<Vec<Action>> = words.iter().map(|word| Action::of(word)).collect();
+        let actions: [Action; 4] = actions.and_then(|actions| actions.try_into().ok()).ok_or_else(wrong)?;
+        let is_whole = Self::default().0.iter().all(|action| actions.contains(action));
+        if is_whole { Ok(Self(actions)) } else { Err(wrong()) }
+    }
+
+    /// Less for what goes first.
+    pub fn rank(self, action: Action) -> u8 {
+        self.0.iter().zip(0..).find(|(its, _)| **its == action).map_or(0, |(_, rank)| rank)
+    }
+}
+
 /// What a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Protocol {
@@ -42,7 +68,11 @@ pub(crate) enum Protocol {
     /// The stream alone.
     TcpStream,
     Udp,
+    /// Of either version of IP.
     Icmp,
+    Icmpv4,
+    Icmpv6,
+    Igmp,
     Sctp,
     /// Packets as such: events of decoding.
     PacketHeader,
@@ -104,7 +134,10 @@ impl Protocol {
             "tcp-pkt" => Self::TcpPacket,
             "tcp-stream" => Self::TcpStream,
             "udp" => Self::Udp,
-            "icmp" | "icmpv4" | "icmpv6" => Self::Icmp,
+            "icmp" => Self::Icmp,
+            "icmpv4" => Self::Icmpv4,
+            "icmpv6" => Self::Icmpv6,
+            "igmp" => Self::Igmp,
             "sctp" => Self::Sctp,
             "pkthdr" | "ether" | "arp" => Self::PacketHeader,
             "http" | "http1" | "http2" => Self::Http,
@@ -130,6 +163,14 @@ impl Protocol {
         use Protocol::{Dns, Ftp, FtpData, Http, Pop3, Smtp, Tls, Unread};
         matches!(self, Http | Smtp | Pop3 | Ftp | FtpData | Dns | Tls | Unread(_))
     }
+}
+
+/// What is to be spoken, or not to be: `app-layer-protocol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Application {
+    /// `None` for what was not recognised (`failed`).
+    pub protocol: Option<Protocol>,
+    pub is_spoken: bool,
 }
 
 /// Which way the packets go that a rule is about.

@@ -5,11 +5,12 @@ use super::bits::{self, FlowBits, FlowInteger, FlowTest, StreamSize};
 use super::bytes;
 use super::content::{Amount, Content, DISTANCE_MAX, Fast, Place, bytes_of};
 use super::draft::{Dialect, Draft, PlaceWord};
-use super::header::Protocol;
+use super::header::{Application, Protocol};
 use super::integer::{self, Compare};
 use super::packet::{self, PacketTest};
 use super::pcre;
 use super::rule::Test;
+use super::spoken;
 use super::sticky::Sticky;
 use super::threshold::{Threshold, ThresholdKind};
 use super::transform::Transform;
@@ -67,6 +68,10 @@ const KEYWORDS: &[(&str, Apply)] = &[
     }),
     ("isdataat", |draft, word| {
         let is = bytes::is_data_at(word.fields()?, &draft.names).map_err(|reason| word.fault(reason))?;
+        // Behind a content that is to be absent, too, it says that the content would stand at the end.
+        if is.is_of_end() && draft.end_buffer() {
+            return Ok(());
+        }
         draft.ask(Test::IsDataAt(is), word)
     }),
     ("base64_decode", |draft, word| {
@@ -104,6 +109,10 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("detection_filter", |draft, word| threshold(draft, word, Some(ThresholdKind::Filter))),
     ("noalert", |draft, _| {
         draft.rule.is_silent = true;
+        Ok(())
+    }),
+    ("alert", |draft, _| {
+        draft.rule.is_told_of_pass = true;
         Ok(())
     }),
     ("app-layer-protocol", application),
@@ -148,10 +157,19 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("udpv6-csum", checksum),
     ("icmpv4-csum", checksum),
     ("icmpv6-csum", checksum),
+    ("flow.age", |draft, word| ask_packet(draft, Ok(PacketTest::FlowAge(compare(word)?)), word)),
     ("fileext", file_extension),
     ("filename", file_name),
     // What changes nothing here: notes, hints to other engines, and what is logged in any case.
+    ("filesize", |draft, word| {
+        let size = compare(word)?;
+        draft.ask_in(Sticky::FileData, Test::Size(size), word)
+    }),
+    // What changes nothing here: notes, hints to other engines, and what is logged in any case.
     ("target", nothing),
+    ("bypass", nothing),
+    // Files are not stored: quarantine does so by verdict. The rule tells of them all the same.
+    ("filestore", nothing),
     ("prefilter", nothing),
     ("tag", nothing),
     ("rem", nothing),
@@ -165,7 +183,6 @@ const UNREAD: &[(&str, &str)] = &[
     ("luajit", "programs in rules are not run"),
     ("asn1", "ASN.1 is not read"),
     ("filemagic", "libmagic's descriptions are not made"),
-    ("filestore", "files are not stored; quarantine does so by verdict"),
     ("filemd5", "lists of digests are loaded as virus signatures"),
     ("filesha1", "lists of digests are loaded as virus signatures"),
     ("filesha256", "lists of digests are loaded as virus signatures"),
@@ -185,6 +202,9 @@ pub(crate) fn apply(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     }
     if let Some((_, apply)) = KEYWORDS.iter().find(|(name, _)| *name == word.name) {
         return apply(draft, word);
+    }
+    if let Some(asked) = spoken::apply(draft, word) {
+        return asked;
     }
     if let Some(sticky) = Sticky::of(word.name) {
         draft.look_into(sticky);
@@ -428,20 +448,20 @@ fn application(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let text = word.unquoted()?;
     let text = text.split(',').next().unwrap_or_default();
     let (name, is_that) = text.strip_prefix('!').map_or((text, true), |name| (name, false));
-    if name == "failed" || name == "unknown" {
-        return Err(word.fault("protocols that were not recognised are not told apart"));
-    }
     let protocol = Protocol::of_application(name);
-    let protocol =
-        protocol.ok_or_else(|| word.fault(format!("{name:?} is no protocol that is known here")))?;
-    draft.rule.application = Some((protocol, is_that));
+    if protocol.is_none() && name != "failed" {
+        return Err(word.fault(format!("{name:?} is no protocol that is known here")));
+    }
+    draft.rule.applications.push(Application { protocol, is_spoken: is_that });
     Ok(())
 }
 
 /// Snort 3: one of these protocols.
 fn service(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     let mut known = word.fields()?.filter_map(Protocol::of_application);
-    draft.rule.application = known.next().filter(|_| known.next().is_none()).map(|protocol| (protocol, true));
+    if let Some(protocol) = known.next().filter(|_| known.next().is_none()) {
+        draft.rule.applications.push(Application { protocol: Some(protocol), is_spoken: true });
+    }
     Ok(())
 }
 
@@ -455,15 +475,15 @@ fn checksum(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
 }
 
 fn file_extension(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    name_ends(draft, word, ".")
+    in_name(draft, word, ".", true)
 }
 
 fn file_name(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
-    name_ends(draft, word, "")
+    in_name(draft, word, "", false)
 }
 
-/// The file's name ends so, in any case.
-fn name_ends(draft: &mut Draft, word: &Word<'_>, prefix: &str) -> Result<(), Fault> {
+/// That is in the file's name, or at its end, in any case.
+fn in_name(draft: &mut Draft, word: &Word<'_>, prefix: &str, is_end: bool) -> Result<(), Fault> {
     let value = word.needed()?;
     let (value, is_negated) =
         value.strip_prefix('!').map_or((value, false), |rest| (rest.trim_start(), true));
@@ -473,7 +493,7 @@ fn name_ends(draft: &mut Draft, word: &Word<'_>, prefix: &str) -> Result<(), Fau
         is_negated,
         any_case: true,
         place: Place::ANYWHERE,
-        ends_buffer: true,
+        ends_buffer: is_end,
         fast: Fast::Perhaps,
     };
     draft.ask_in(Sticky::FileName, Test::Content(content), word)

@@ -12,6 +12,7 @@ pub(crate) mod network;
 pub(crate) mod packet;
 pub(crate) mod pcre;
 pub(crate) mod rule;
+pub(crate) mod spoken;
 pub(crate) mod sticky;
 pub(crate) mod threshold;
 pub(crate) mod transform;

@@ -96,6 +96,10 @@ impl Ports {
         Self(Ranges::all(LAST_PORT))
     }
 
+    pub fn is_any(&self) -> bool {
+        *self == Self::any()
+    }
+
     pub fn contains(&self, port: u16) -> bool {
         self.0.contains(port.into())
     }

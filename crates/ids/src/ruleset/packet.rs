@@ -31,6 +31,8 @@ pub(crate) enum PacketTest {
     IcmpSequence(Compare),
     Icmpv6Mtu(Compare),
     PayloadSize(Compare),
+    /// For how many seconds there have been packets of the flow.
+    FlowAge(Compare),
     Checksum {
         of: Box<str>,
         is_valid: bool,

@@ -3,7 +3,7 @@
 use super::bits::{Bit, FlowInteger, FlowTest, StreamSize};
 use super::bytes::{Base64, ByteExtract, ByteJump, ByteMath, ByteTest, IsDataAt};
 use super::content::Content;
-use super::header::{Header, Protocol};
+use super::header::{Application, Header};
 use super::integer::Compare;
 use super::packet::PacketTest;
 use super::pcre::Pcre;
@@ -34,8 +34,10 @@ pub(crate) struct Rule {
     pub threshold: Option<Threshold>,
     /// Whether what it finds is not told.
     pub is_silent: bool,
-    /// `app-layer-protocol`: the protocol, and whether it is to be that one.
-    pub application: Option<(Protocol, bool)>,
+    /// `alert` in a rule that lets pass: that is told.
+    pub is_told_of_pass: bool,
+    /// `app-layer-protocol`, each of them.
+    pub applications: Vec<Application>,
     /// `app-layer-event`.
     pub events: Vec<Box<str>>,
 }
@@ -60,6 +62,13 @@ pub(crate) enum Test {
     IsDataAt(IsDataAt),
     /// How long the buffer is.
     Size(Compare),
+    /// The buffer is a number in decimal digits.
+    Number(Compare),
+    /// The buffer is a number of two bytes, and one of these, or none of them.
+    OneOf {
+        values: Box<[u16]>,
+        is_negated: bool,
+    },
     Base64(Base64),
     /// The buffer is not there, or (`or_else`) the tests behind it hold.
     Absent {
@@ -79,7 +88,7 @@ impl Test {
             Self::ByteMath(math) => math.field.is_relative,
             Self::IsDataAt(is) => is.is_relative,
             Self::Base64(base64) => base64.is_relative,
-            Self::Size(_) | Self::Absent { .. } => false,
+            Self::Size(_) | Self::Number(_) | Self::OneOf { .. } | Self::Absent { .. } => false,
         }
     }
 }

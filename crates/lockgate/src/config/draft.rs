@@ -27,6 +27,7 @@ pub struct Draft {
     pub rules: Vec<Source>,
     /// What their variables stand for: name and list.
     pub rule_variables: Vec<(String, String)>,
+    pub action_order: Vec<String>,
     /// The certificate of an authority that is given.
     pub authority_certificate: Option<PathBuf>,
     /// Its key.
@@ -89,6 +90,7 @@ impl Default for Draft {
             lists: vec![Source::Demonstration],
             rules: vec![Source::Demonstration],
             rule_variables: Vec::new(),
+            action_order: ["pass", "drop", "reject", "alert"].map(str::to_owned).into(),
             authority_certificate: None,
             authority_key: None,
             phrases: lockgate_webfilter::phrases::Settings::default(),

@@ -29,6 +29,13 @@ pub const IDS: Section<Draft> = Section {
              names that end in `_PORTS`. `\"HOME_NET = [10.0.0.0/8, 2001:db8::/32]\"`.",
             |d, v| v.list(variable).map(|variables| d.rule_variables = variables),
         ),
+        key(
+            "action_order",
+            "list of `pass`, `drop`, `reject`, `alert`",
+            "[\"pass\", \"drop\", \"reject\", \"alert\"]",
+            "Which rules go first of those that match at one moment; behind one with `pass` none is asked.",
+            |d, v| v.list(|v| v.text().map(str::to_owned)).map(|order| d.action_order = order),
+        ),
     ],
     below: &[],
 };

@@ -69,6 +69,8 @@ pub struct Config {
     pub rules: Vec<Source>,
     /// What their variables stand for: name and list.
     pub rule_variables: Vec<(String, String)>,
+    /// Which rules go first of those that match at one moment.
+    pub action_order: Vec<String>,
     /// How their phrases judge pages.
     pub phrases: lockgate_webfilter::phrases::Settings,
     /// Which types of files may be fetched.
@@ -327,6 +329,7 @@ impl<'a> Reading<'a> {
             lists: self.draft.lists,
             rules: self.draft.rules,
             rule_variables: self.draft.rule_variables,
+            action_order: self.draft.action_order,
             phrases: self.draft.phrases,
             files: self.draft.files,
             group_lists: self.group_lists,

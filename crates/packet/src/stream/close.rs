@@ -91,7 +91,7 @@ impl Session {
         if trusted && !valid {
             return Verdict::Rejected;
         }
-        self.insert(direction, segment, events);
+        // What a RST brings is for whoever wonders why, not for the receiver's program (RFC 9293 section 3.5.3).
         self.take_last_ack(direction, segment);
         self.reset_by = Some((direction, self.state));
         self.state = TcpState::Closed;

@@ -5,7 +5,7 @@ use super::framing::hexadecimal;
 use super::lines::{Line, Lines, OddLines};
 use super::refusal::Oddities;
 use super::trailers::allowed;
-use super::{Fields, Framing, Limits, Refusal};
+use super::{Disposition, Fields, Framing, Limits, Refusal};
 
 /// A body that is being read.
 #[derive(Debug)]
@@ -121,7 +121,11 @@ impl Body {
             *self = Self::Length { bytes_left: 0 };
             return Ok(Some(if trailers.is_empty() { Piece::End } else { Piece::Trailers(trailers) }));
         }
-        *self = match size(&line.text) {
+        *self = match size(&line.text).or_else(|| oddities.forgives().then(|| seen_size(&line.text))?) {
+            None if oddities.forgives() && line.text.trim_ascii().is_empty() => {
+                oddities.note(Refusal::BadChunk);
+                Self::Chunked(Chunk::Size)
+            }
             Some(0) => Self::Chunked(Chunk::Trailers { fields: Fields::new(), bytes: 0 }),
             Some(bytes_left) => Self::Chunked(Chunk::Data { bytes_left }),
             None => {
@@ -171,4 +175,54 @@ fn size(line: &[u8]) -> Option<u64> {
     let padded = line.split(|byte| *byte == b';').next()?;
     let blanks = padded.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     hexadecimal(padded.get(..padded.len() - blanks)?)
+}
+
+/// What a spectator sees in a size that is none: its digits, whatever stands around them. Some clients do so.
+fn seen_size(line: &[u8]) -> Option<u64> {
+    let is_around = |byte: &u8| byte.is_ascii_whitespace() || byte.is_ascii_control();
+    let begun = line.iter().position(|byte| !is_around(byte))?;
+    let digits = line.get(begun..)?;
+    let end = digits.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(digits.len());
+    hexadecimal(digits.get(..end)?)
+}
+
+/// Chunks by themselves, as a spectator reads them where nobody says for certain whether there are any.
+#[derive(Debug)]
+pub struct Chunks {
+    body: Body,
+    lines: Lines,
+    limits: Limits,
+    oddities: Oddities,
+}
+
+impl Default for Chunks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Chunks {
+    /// Awaits the first chunk's size.
+    pub fn new() -> Self {
+        Self {
+            body: Body::new(Framing::Chunked),
+            lines: Lines::default(),
+            limits: Limits::default(),
+            oddities: Oddities::new(Disposition::Passive),
+        }
+    }
+
+    /// Bytes of the input used, and the content among them. Behind the last chunk all is content again.
+    pub fn step<'a>(&mut self, input: &'a [u8]) -> (usize, Option<&'a [u8]>) {
+        match self.body.step(input, &mut self.lines, &self.limits, &mut self.oddities) {
+            Ok((used, Piece::Content(content))) => (used, Some(content)),
+            Ok((used, Piece::NeedInput | Piece::Trailers(_))) => (used, None),
+            Ok((used, Piece::End)) => {
+                self.body = Body::UntilClose;
+                (used, None)
+            }
+            // A spectator refuses nothing.
+            Err(_) => (input.len(), Some(input)),
+        }
+    }
 }

@@ -21,6 +21,11 @@ pub(crate) trait Kind {
     /// Whether a start line may begin so.
     fn begins_with(&self, byte: u8) -> bool;
 
+    /// How much of a line stands before what may be a start line; all of it where that is nowhere.
+    fn junk_bytes(&self, _line: &[u8]) -> usize {
+        0
+    }
+
     /// Reads a start line.
     fn start(&self, line: &[u8], oddities: &mut Oddities) -> Result<Self::Start, Refusal>;
 
@@ -172,11 +177,20 @@ impl<K: Kind> Machine<K> {
                     self.oddities.met(Refusal::BadStartLine)?;
                 }
             }
-            Awaited::StartLine { .. } => {
+            Awaited::StartLine { empty_lines } => {
+                let junk = if self.oddities.forgives() { self.kind.junk_bytes(line) } else { 0 };
+                if junk > 0 {
+                    self.oddities.note(Refusal::BadStartLine);
+                }
+                if junk == line.len() && *empty_lines < EMPTY_LINES_MAX {
+                    *empty_lines += 1;
+                    return Ok(None);
+                }
+                let line = line.get(junk..).filter(|line| !line.is_empty()).unwrap_or(line);
                 let start = self.kind.start(line, &mut self.oddities)?;
                 self.awaited = Awaited::Fields { start, fields: Fields::new(), bytes: 0 };
             }
-            Awaited::Fields { fields, bytes, .. } if !line.is_empty() => {
+            Awaited::Fields { fields, bytes, .. } if !is_empty(line, line_bytes, &self.oddities) => {
                 *bytes = bytes.saturating_add(line_bytes);
                 field_line(fields, line, K::ODD_LINES, self.limits.fields_max, &mut self.oddities)?;
             }
@@ -190,4 +204,14 @@ impl<K: Kind> Machine<K> {
         }
         Ok(None)
     }
+}
+
+/// Whether a line ends a head. A spectator takes more for the empty one, as some clients do: CRs alone, or one blank before a
+/// bare LF.
+fn is_empty(line: &[u8], line_bytes: usize, oddities: &Oddities) -> bool {
+    if line.is_empty() || !oddities.forgives() {
+        return line.is_empty();
+    }
+    let is_bare = line_bytes == line.len() + 1;
+    line.iter().all(|byte| *byte == b'\r') || is_bare && matches!(line, b" " | b"\t")
 }

@@ -20,6 +20,7 @@ mod trailers;
 mod url;
 mod write;
 
+pub use body::Chunks;
 pub use fields::Fields;
 pub use framing::Framing;
 pub use hops::{strip_hop_by_hop, wants_close};

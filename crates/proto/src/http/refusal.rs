@@ -147,6 +147,11 @@ impl Oddities {
         Self { disposition, noted: Vec::new() }
     }
 
+    /// Whether what is odd is read all the same.
+    pub(crate) fn forgives(&self) -> bool {
+        self.disposition == super::Disposition::Passive
+    }
+
     /// Refuses, or notes and goes on: what follows a `?` behind this is the passive reading.
     pub(crate) fn met(&mut self, oddity: Refusal) -> Result<(), Refusal> {
         match self.disposition {

@@ -135,6 +135,11 @@ impl Kind for Responses {
         byte == b'H'
     }
 
+    fn junk_bytes(&self, line: &[u8]) -> usize {
+        let at = line.windows(5).position(|window| window.eq_ignore_ascii_case(b"HTTP/"));
+        at.unwrap_or(line.len())
+    }
+
     /// RFC 9112 section 4. The space before a reason that is not there is often left out.
     fn start(&self, line: &[u8], oddities: &mut Oddities) -> Result<StatusLine, Refusal> {
         let mut words = line.splitn(3, |byte| *byte == b' ');

@@ -1,6 +1,7 @@
 //! A client's hello, taken apart: [`ClientHello`]. Rule: what could be read in two ways is refused.
 
 use super::Refusal;
+use super::bytes::Bytes;
 
 /// What a client says before anything is encrypted (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). Numbers are those
 /// of IANA's registries, in the client's order.
@@ -39,17 +40,17 @@ pub enum Ech {
     Offered,
 }
 
-const SERVER_NAME: u16 = 0;
-const SUPPORTED_GROUPS: u16 = 10;
-const EC_POINT_FORMATS: u16 = 11;
-const SIGNATURE_ALGORITHMS: u16 = 13;
-const ALPN: u16 = 16;
-const SUPPORTED_VERSIONS: u16 = 43;
+pub(super) const SERVER_NAME: u16 = 0;
+pub(super) const SUPPORTED_GROUPS: u16 = 10;
+pub(super) const EC_POINT_FORMATS: u16 = 11;
+pub(super) const SIGNATURE_ALGORITHMS: u16 = 13;
+pub(super) const ALPN: u16 = 16;
+pub(super) const SUPPORTED_VERSIONS: u16 = 43;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 
-const HOST_NAME: u8 = 0;
-const RANDOM_BYTES: usize = 32;
-const SESSION_ID_BYTES_MAX: usize = 32;
+pub(super) const HOST_NAME: u8 = 0;
+pub(super) const RANDOM_BYTES: usize = 32;
+pub(super) const SESSION_ID_BYTES_MAX: usize = 32;
 /// The longest host name, and the longest label in it (RFC 1035 section 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
@@ -147,48 +148,4 @@ fn host_name(bytes: &[u8]) -> Result<String, Refusal> {
         return Err(Refusal::BadName);
     }
     Ok(String::from_utf8_lossy(bytes).to_ascii_lowercase())
-}
-
-/// Bytes that are taken from the front.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Refusal> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(Refusal::Malformed)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn u8(&mut self) -> Result<u8, Refusal> {
-        self.take(1).map(|bytes| bytes[0])
-    }
-
-    fn u16(&mut self) -> Result<u16, Refusal> {
-        self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
-    }
-
-    /// What stands behind its length in one byte.
-    fn within_u8(&mut self) -> Result<Self, Refusal> {
-        let length = self.u8()?;
-        self.take(length.into()).map(Self)
-    }
-
-    /// What stands behind its length in two bytes.
-    fn within_u16(&mut self) -> Result<Self, Refusal> {
-        let length = self.u16()?;
-        self.take(length.into()).map(Self)
-    }
-
-    fn numbers(self) -> Result<Vec<u16>, Refusal> {
-        let (pairs, rest) = self.0.as_chunks::<2>();
-        if rest.is_empty() {
-            Ok(pairs.iter().copied().map(u16::from_be_bytes).collect())
-        } else {
-            Err(Refusal::Malformed)
-        }
-    }
-
-    fn end(self) -> Result<(), Refusal> {
-        if self.0.is_empty() { Ok(()) } else { Err(Refusal::Malformed) }
-    }
 }

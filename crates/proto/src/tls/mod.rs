@@ -1,14 +1,28 @@
-//! TLS as a spectator sees it: the client's hello. Rule: nothing is decrypted, and nothing is answered.
+//! TLS as a spectator sees it: its handshake. Rule: nothing is decrypted, and nothing is answered.
 //!
 //! [`HelloReader`] takes the first bytes of a connection as they come and gives a [`ClientHello`], or says with a name
 //! why there is none. Who is to be reached, and in what protocol, stands there in clear, also in TLS 1.3 (RFC 8446
 //! section 4.1.2), unless it is encrypted (ECH, RFC 9849).
+//!
+//! That one is strict, for a gateway that goes by what it reads. A [`Spectator`] for each side refuses nothing: it gives hellos
+//! ([`Hello`], with JA3, JA3S and JA4), certificates ([`Certificate`]) and what is odd ([`Oddity`]) until the side encrypts.
 
+mod bytes;
+mod certificate;
+mod fingerprint;
+mod heard;
 mod hello;
+mod oddity;
 mod reader;
+mod spectator;
 
+pub use certificate::{ALTERNATIVE_NAMES_MAX, Certificate, fingerprint};
+pub use fingerprint::ja3_hash;
+pub use heard::{ALPN_MAX, Hello, version_name};
 pub use hello::{ClientHello, Ech, is_grease};
+pub use oddity::Oddity;
 pub use reader::{HELLO_BYTES_MAX, HelloReader, Step, WIRE_BYTES_MAX};
+pub use spectator::{CERTIFICATES_MAX, MESSAGE_BYTES_MAX, Said, Spectator};
 
 use std::fmt;
 
@@ -58,5 +72,7 @@ impl fmt::Display for Refusal {
     }
 }
 
+#[cfg(test)]
+mod heard_tests;
 #[cfg(test)]
 mod tests;

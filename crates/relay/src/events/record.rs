@@ -1,8 +1,8 @@
 //! One transaction as it is written down: [`Record`]. Rule: Suricata's field names where it has them, and no text from
 //! outside without its control characters taken away in what people read.
 
-use crate::events::json::Object;
 use crate::events::timestamp;
+use lockgate_eve::Object;
 use lockgate_inspect::Judgement;
 use lockgate_model::{Class, Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
 use serde_json::{Map, Value, json};

@@ -1,8 +1,8 @@
 //! What became of TLS that came, as it is written down: [`Tls`]. Rule: why nobody looked into a connection stands beside it.
 
-use super::json::Object;
 use super::record::plain;
 use super::timestamp;
+use lockgate_eve::Object;
 use lockgate_model::Flow;
 use std::time::SystemTime;
 

@@ -10,7 +10,7 @@ use crate::events::{Action, Mail, Record};
 use crate::heading::Heading;
 use crate::quarantine::Copy;
 use lockgate_inspect::{HoldPlan, Judgement, Root};
-use lockgate_model::{Direction, Transaction, TransactionId, Verdict};
+use lockgate_model::{Buffer, Direction, Transaction, TransactionId, Verdict};
 use lockgate_proto::smtp::command::Last;
 use lockgate_proto::smtp::receiver::LineEnds;
 use lockgate_proto::smtp::{Frame, Reply};
@@ -103,7 +103,12 @@ impl Session {
         };
         let hold_bytes = usize::try_from(settings.hold_bytes).unwrap_or(usize::MAX);
         let copy = Copy::begin(&group, &self.shared.settings.load(), &about);
-        let inspection = self.inspect.begin(&about, group, Root::Mail, HoldPlan::Head { hold_bytes });
+        let mut inspection = self.inspect.begin(&about, group, Root::Mail, HoldPlan::Head { hold_bytes });
+        inspection.about(Buffer::SmtpHelo, self.client.helo.as_bytes());
+        inspection.about(Buffer::SmtpMailFrom, envelope.sender.as_bytes());
+        for recipient in &envelope.recipients {
+            inspection.about(Buffer::SmtpRcptTo, recipient.as_bytes());
+        }
         let transfer = Transfer::new(destination, settings.chunking, prefix);
         let incoming = Incoming::new(inspection, transfer, copy, settings.message_bytes_max);
         self.incoming = Some(Begun { about, incoming });

@@ -7,6 +7,7 @@ mod clamav_files;
 mod http_evader;
 mod http_raw;
 mod library_messages;
+mod pcre2;
 mod pe_allmatch;
 mod web_lines;
 mod web_lists;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         ("spam-ambiguity", "spamassassin-public-corpus", broken_mime::clean_mails),
         ("http-evader", "http-evader", http_evader::check),
         ("http-raw", "http-raw", http_raw::check),
+        ("pcre2", "pcre2-testdata", pcre2::check),
         ("web-lists", "web-lists", web_lists::check),
         ("web-phrases", "web-lists", web_phrases::check),
     ];

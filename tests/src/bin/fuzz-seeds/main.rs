@@ -11,6 +11,7 @@ mod packets;
 mod rules;
 mod settings;
 mod signatures;
+mod spectators;
 mod tls;
 mod weblists;
 mod websocket;
@@ -44,6 +45,7 @@ fn main() {
     websocket::seeds(&corpus);
     dialogues::proxy_protocol(&corpus);
     tls::seeds(&corpus);
+    spectators::seeds(&corpus);
     packets::seeds(&corpus);
     patterns(&corpus);
     signatures::seeds(&corpus);

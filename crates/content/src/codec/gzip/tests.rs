@@ -83,12 +83,14 @@ fn damage_keeps_what_was_before_it() {
 
 #[test]
 fn other_methods_and_flags() {
-    for (at, value) in [(2, 7), (3, 0x20)] {
-        let mut file = gzip(b"one");
-        file[at] = value;
-        let said = assert_cut_invariant(&open, &file);
-        assert_eq!(said, [Said::Incomplete(Reason::Unsupported), Said::End]);
-    }
+    let mut file = gzip(b"one");
+    file[2] = 7;
+    assert_eq!(assert_cut_invariant(&open, &file), [Said::Incomplete(Reason::Unsupported), Said::End]);
+    let mut file = gzip(b"one");
+    file[3] = 0x20;
+    let said = assert_cut_invariant(&open, &file);
+    assert_eq!(said[0], Said::Incomplete(Reason::Unsupported));
+    assert_eq!(children(&said), [("1".into(), b"one".to_vec())]);
 }
 
 #[test]

@@ -77,7 +77,13 @@ fn what_is_too_long_is_cut_off() {
 #[test]
 fn odd_responses_are_read_and_noted() {
     let cases: &[(&str, &[&str])] = &[
-        ("<html>\r\n\r\nx", &["200  Http10 UntilClose closes", "[x]", "eof Complete"]),
+        ("<html>\r\n\r\nx", &["eof Truncated"]),
+        ("junk\r\n\0HTTP/1.1 200 OK\r\n\r\nx", &["200 OK Http11 UntilClose closes", "[x]", "eof Complete"]),
+        ("HTTP/1.1 200 OK\nA: b\n \nx", &["200 OK Http11 UntilClose closes", "A=b", "[x]", "eof Complete"]),
+        (
+            "HTTP/1.1 200 OK\r\nA: b\n\r\r\nx",
+            &["200 OK Http11 UntilClose closes", "A=b", "[x]", "eof Complete"],
+        ),
         (
             "HTTP/1.1 200 OK\r\n X: y\r\nContent-Length: z\r\n\r\nx",
             &["200 OK Http11 UntilClose closes", "Content-Length=z", "[x]", "eof Complete"],
@@ -94,5 +100,25 @@ fn odd_responses_are_read_and_noted() {
     for (text, expected) in cases {
         let read = |chunks: &[&[u8]]| responses(Disposition::Passive, &[], chunks);
         assert_eq!(at_every_cut(text.as_bytes(), read), *expected, "{text}");
+    }
+}
+
+#[test]
+fn sizes_are_seen_in_what_stands_around_them() {
+    let sizes = ["f", "f\r", "f\0", "f\x0b", "\r\n\r\nf", "\rf", "\nf", " f", "f x", "00f;x=y"];
+    for size in sizes {
+        let text = format!("{size}\r\n012345678901234\r\n0\r\n\r\n");
+        let read = |pieces: &[&[u8]]| {
+            let (mut chunks, mut content) = (Chunks::new(), Vec::new());
+            for mut piece in pieces.iter().copied() {
+                while !piece.is_empty() {
+                    let (used, said) = chunks.step(piece);
+                    content.extend_from_slice(said.unwrap_or_default());
+                    piece = &piece[used..];
+                }
+            }
+            vec![String::from_utf8(content).unwrap()]
+        };
+        assert_eq!(at_every_cut(text.as_bytes(), read), ["012345678901234"], "{size:?}");
     }
 }

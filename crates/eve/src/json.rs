@@ -16,6 +16,11 @@ impl Object<'_> {
         out
     }
 
+    /// The same behind what is in `out`, so that one line after another needs no memory of its own.
+    pub fn append(out: &mut String, members: impl FnOnce(&mut Object<'_>)) {
+        write_object(out, members);
+    }
+
     /// A text.
     pub fn text(&mut self, name: &str, text: &str) {
         write_text(self.named(name), text);
@@ -41,6 +46,16 @@ impl Object<'_> {
     /// A number.
     pub fn number(&mut self, name: &str, number: u64) {
         write_number(self.named(name), number);
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, name: &str, is: bool) {
+        self.named(name).push_str(if is { "true" } else { "false" });
+    }
+
+    /// A list of numbers.
+    pub fn numbers(&mut self, name: &str, numbers: impl IntoIterator<Item = u64>) {
+        write_list(self.named(name), numbers, write_number);
     }
 
     /// A value that was made before.
@@ -176,9 +191,11 @@ mod tests {
             object.objects("objects", [1, 20], |item, number| item.number("n", number));
             object.value("value", &json!([null, {"x": 1}]));
             object.shown("shown", 1.5);
+            object.flag("yes", true);
+            object.numbers("numbers", [3, 4]);
         });
         let expected = "{\"zero\":0,\"most\":18446744073709551615,\"empty\":{},\"inner\":{\"texts\":[\"a{\",\"b\"],\
-                        \"none\":[]},\"objects\":[{\"n\":1},{\"n\":20}],\"value\":[null,{\"x\":1}],\"shown\":\"1.5\"}";
+                        \"none\":[]},\"objects\":[{\"n\":1},{\"n\":20}],\"value\":[null,{\"x\":1}],\"shown\":\"1.5\",\"yes\":true,\"numbers\":[3,4]}";
         assert_eq!(line, expected);
     }
 }

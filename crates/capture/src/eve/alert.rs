@@ -1,0 +1,181 @@
+//! A rule that has matched, as an event: [`Alarm`]. Rule: the packet that it is told with says who sends to whom.
+
+use super::flow::counts;
+use super::{Ends, Eve, Evidence};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lockgate_eve::Object;
+use lockgate_model::{Class, Direction, Finding, Hit, Protocol, Signature, Wish};
+use lockgate_packet::{Flow, Origin, Packet};
+use std::io::Write;
+use std::sync::Arc;
+
+/// Something found, and what is known of where.
+#[derive(Clone, Debug)]
+pub struct Alarm {
+    /// What kind of finding it is.
+    pub class: Class,
+    /// What it is called.
+    pub name: Arc<str>,
+    /// Where the rule stands.
+    pub rule: Arc<str>,
+    /// What the rule says of itself.
+    pub signature: Option<Arc<Signature>>,
+    /// The way from the root of the part it is in.
+    pub part: Option<Arc<str>>,
+    /// Which transaction of the flow it is in, from 0.
+    pub transaction: Option<u64>,
+    /// Which way went what it was found in.
+    pub direction: Direction,
+    /// Whether it was found in the stream, and not in this packet alone.
+    pub is_of_stream: bool,
+    /// Whether it is told: a rule may stop what it matches and say nothing of it.
+    pub is_told: bool,
+}
+
+impl Alarm {
+    /// Out of what was said.
+    pub fn of_finding(finding: &Finding, transaction: u64, direction: Direction) -> Self {
+        Self {
+            class: finding.class,
+            name: Arc::clone(&finding.name),
+            rule: Arc::clone(&finding.rule),
+            signature: finding.signature.clone(),
+            part: Some(Arc::clone(&finding.part)),
+            transaction: Some(transaction),
+            direction,
+            is_of_stream: true,
+            is_told: true,
+        }
+    }
+
+    /// Out of a buffer by itself, or a packet.
+    pub fn of_hit(hit: Hit, transaction: Option<u64>, direction: Direction) -> Self {
+        Self {
+            class: hit.class,
+            name: hit.name,
+            rule: hit.rule,
+            signature: hit.signature,
+            part: None,
+            transaction,
+            direction,
+            is_of_stream: transaction.is_some(),
+            is_told: true,
+        }
+    }
+
+    /// Whether the rule wants what it is about stopped.
+    pub fn wants_stop(&self) -> bool {
+        self.class == Class::Intrusion
+            || self.signature.as_ref().is_some_and(|signature| signature.wish == Wish::Stop)
+    }
+}
+
+/// Where an alarm is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// Its flow.
+    pub flow: Option<&'a Flow>,
+    /// The packet that brought it; `None` where the flow has ended.
+    pub packet: Option<&'a Packet<'a>>,
+    /// What was last heard that way, where it is kept.
+    pub heard: Option<&'a [u8]>,
+    /// What is spoken.
+    pub spoken: Option<Protocol>,
+    /// Whether what it is about goes no further.
+    pub is_blocked: bool,
+}
+
+impl<W: Write> Eve<W> {
+    /// A rule has matched.
+    pub fn alert(&mut self, alarm: &Alarm, scene: Scene<'_>, describe: impl FnOnce(&mut Object<'_>)) {
+        let Scene { flow, packet, heard, spoken, is_blocked } = scene;
+        if !alarm.is_told {
+            return;
+        }
+        self.alerts += 1;
+        let (evidence, link) = (self.evidence, self.link);
+        let ends = match (packet, flow) {
+            (Some(packet), _) => Ends::of_packet(packet),
+            (None, Some(flow)) => Ends::of_flow(flow, alarm.direction),
+            (None, None) => return,
+        };
+        self.event("alert", &ends, flow, packet, |event| {
+            event.text("pkt_src", source(packet));
+            if let Some(transaction) = alarm.transaction {
+                event.number("tx_id", transaction);
+            }
+            event.object("alert", |object| rule(alarm, is_blocked, object));
+            if let Some(spoken) = spoken {
+                event.text("app_proto", spoken.name());
+            }
+            event.text(
+                "direction",
+                if alarm.direction == Direction::ToServer { "to_server" } else { "to_client" },
+            );
+            describe(event);
+            if let Some(flow) = flow {
+                event.object("flow", |object| {
+                    counts(flow, object);
+                    Ends::of_flow(flow, Direction::ToServer).write_addresses(object);
+                });
+            }
+            if evidence == Evidence::Packet {
+                bytes(alarm, packet, heard, event);
+                event.object("packet_info", |object| object.number("linktype", link.into()));
+            }
+            if let Some(flow) = flow {
+                event.text("community_id", &flow.community_id());
+            }
+        });
+    }
+}
+
+fn source(packet: Option<&Packet<'_>>) -> &'static str {
+    match packet.map(|packet| packet.origin) {
+        None => "stream (flow timeout)",
+        Some(Origin::Wire) => "wire/pcap",
+        Some(Origin::Rebuilt) => "defrag",
+        Some(Origin::Tunnel(_)) => "tunnel",
+    }
+}
+
+fn rule(alarm: &Alarm, is_blocked: bool, object: &mut Object<'_>) {
+    object.text("action", if is_blocked { "blocked" } else { "allowed" });
+    if let Some(signature) = &alarm.signature {
+        object.number("gid", signature.generator.into());
+        object.number("signature_id", signature.id.into());
+        object.number("rev", signature.revision.into());
+    }
+    object.text("signature", &alarm.name);
+    let category = alarm.signature.as_ref().map_or(alarm.class.name(), |signature| &signature.category);
+    object.text("category", category);
+    object.number("severity", alarm.signature.as_ref().map_or(1, |signature| signature.severity.into()));
+    object.object("metadata", |metadata| {
+        metadata.texts("rule_place", [&*alarm.rule]);
+        if let Some(part) = alarm.part.as_deref() {
+            metadata.texts("part", [part]);
+        }
+    });
+}
+
+/// The packet and what it carries; of what was found in the stream, the stream.
+fn bytes(alarm: &Alarm, packet: Option<&Packet<'_>>, heard: Option<&[u8]>, event: &mut Object<'_>) {
+    let of_stream = heard.filter(|heard| alarm.is_of_stream && !heard.is_empty());
+    let payload = of_stream.or(packet.map(|packet| packet.payload)).unwrap_or_default();
+    event.text("payload", &STANDARD.encode(payload));
+    event.text("payload_printable", &printable(payload));
+    event.number("stream", of_stream.is_some().into());
+    if let Some(packet) = packet {
+        event.text("packet", &STANDARD.encode(packet.frame));
+    }
+}
+
+/// Bytes as Suricata prints them: what is no printable character is a dot, ends of lines stay.
+fn printable(bytes: &[u8]) -> String {
+    let shown = |byte: &u8| match byte {
+        b' '..=b'~' | b'\r' | b'\n' => char::from(*byte),
+        _ => '.',
+    };
+    bytes.iter().map(shown).collect()
+}

@@ -1,0 +1,132 @@
+//! Events as EVE JSON lines: [`Eve`]. Rule: Suricata's field names, and a line that cannot be written is said by the caller.
+
+mod alert;
+mod anomaly;
+mod ends;
+mod flow;
+
+pub use alert::{Alarm, Scene};
+pub use ends::Ends;
+pub use flow::Known;
+
+use lockgate_eve::{Object, timestamp};
+use lockgate_packet::{Flow, Packet, Time};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is told besides alerts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// Alerts alone.
+    Alerts,
+    /// What was said, and flows, too.
+    #[default]
+    All,
+}
+
+/// What an alert shows of the bytes it is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// What the rule says of itself alone.
+    #[default]
+    Rule,
+    /// The packet and its payload, too.
+    Packet,
+}
+
+/// Where events are written.
+pub struct Eve<W> {
+    out: W,
+    line: String,
+    error: Option<io::Error>,
+    wanted: Wanted,
+    evidence: Evidence,
+    /// When the frame at hand was captured, and its number in its file.
+    pub now: Time,
+    /// Its number in its file, from 1.
+    pub frame: u64,
+    /// How it begins, by the number that capture files have for that.
+    pub link: u32,
+    file: Option<Arc<str>>,
+    alerts: u64,
+}
+
+impl<W: Write> Eve<W> {
+    /// Nothing has happened yet.
+    pub fn new(out: W, wanted: Wanted, evidence: Evidence) -> Self {
+        let line = String::with_capacity(4 << 10);
+        let now = Time::default();
+        Self { out, line, error: None, wanted, evidence, now, frame: 0, link: 1, file: None, alerts: 0 }
+    }
+
+    /// The next file begins.
+    pub fn begin_file(&mut self, name: &str) {
+        self.file = Some(name.into());
+        self.frame = 0;
+    }
+
+    /// How many alerts were written.
+    pub fn alerts(&self) -> u64 {
+        self.alerts
+    }
+
+    /// What was wanted is written.
+    ///
+    /// # Errors
+    ///
+    /// The first one there was.
+    pub fn finish(&mut self) -> io::Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.out.flush(),
+        }
+    }
+
+    /// Whether more than alerts is wanted.
+    pub fn wants_all(&self) -> bool {
+        self.wanted == Wanted::All
+    }
+
+    /// Whether alerts show what was heard.
+    pub fn shows_streams(&self) -> bool {
+        self.evidence == Evidence::Packet
+    }
+
+    /// One event between two ends.
+    pub fn event(
+        &mut self,
+        kind: &str,
+        ends: &Ends,
+        flow: Option<&Flow>,
+        packet: Option<&Packet<'_>>,
+        members: impl FnOnce(&mut Object<'_>),
+    ) {
+        if self.error.is_some() {
+            return;
+        }
+        let (now, frame, file) = (self.now, self.frame, self.file.as_deref());
+        self.line.clear();
+        Object::append(&mut self.line, |event| {
+            event.shown("timestamp", timestamp::of(Duration::from_micros(now.micros)));
+            if let Some(flow) = flow {
+                event.number("flow_id", flow.id);
+            }
+            if packet.is_some() {
+                event.number("pcap_cnt", frame);
+            }
+            event.text("event_type", kind);
+            let vlans = packet.map(|packet| packet.vlans).or(flow.map(|flow| flow.vlans)).unwrap_or_default();
+            if !vlans.ids().is_empty() {
+                event.numbers("vlan", vlans.ids().iter().map(|id| u64::from(*id)));
+            }
+            ends.write(event);
+            members(event);
+            event.text_if("pcap_filename", file);
+        });
+        self.line.push('\n');
+        if let Err(error) = self.out.write_all(self.line.as_bytes()) {
+            self.error = Some(error);
+        }
+    }
+}

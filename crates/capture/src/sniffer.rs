@@ -1,0 +1,199 @@
+//! From frames to events: [`Sniffer`]. Rule: what frames mean is the tracker's to say, what is said on a flow its conversation's.
+
+use crate::conversation::{Around, Conversation, alarm_of};
+use crate::eve::{Alarm, Eve, Evidence, Scene, Wanted};
+use crate::expected::Expected;
+use crate::file::Frame;
+use lockgate_ids::{Database, Watch};
+use lockgate_inspect::{Generation, Pools};
+use lockgate_model::Direction;
+use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Tracker};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// What becomes of what rules want stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enforcement {
+    /// It is told, and goes on.
+    #[default]
+    Told,
+    /// It goes no further, nor does what follows in its flow.
+    Stopped,
+}
+
+/// What becomes of connections whose beginning was not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unbegun {
+    /// Rules are asked about what is seen of them.
+    #[default]
+    Asked,
+    /// They pass unasked.
+    Passed,
+    /// They go no further.
+    Stopped,
+}
+
+/// Who looks at what is seen.
+pub struct Engines {
+    /// All that is loaded, the rules among it.
+    pub generation: Arc<Generation>,
+    /// What may be held.
+    pub pools: Pools,
+    /// The rules, for packets and streams.
+    pub rules: Option<Arc<Database>>,
+    /// What becomes of what they want stopped.
+    pub enforcement: Enforcement,
+    /// What becomes of connections whose beginning was not seen.
+    pub unbegun: Unbegun,
+}
+
+/// What was seen in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Frames.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Flows.
+    pub flows: u64,
+    /// Alerts.
+    pub alerts: u64,
+}
+
+/// Follows frames, and tells what they come to.
+pub struct Sniffer<W> {
+    tracker: Tracker,
+    ears: Ears<W>,
+}
+
+/// What the tracker tells.
+struct Ears<W> {
+    engines: Engines,
+    /// By the slot of their flow.
+    conversations: Vec<Option<Box<Conversation>>>,
+    expected: Expected,
+    stray: Option<Watch>,
+    alarms: Vec<Alarm>,
+    eve: Eve<W>,
+    seen: Summary,
+}
+
+impl Engines {
+    /// Whether what an alarm is about goes no further.
+    pub(crate) fn stops(&self, alarm: &Alarm) -> bool {
+        self.enforcement == Enforcement::Stopped && alarm.wants_stop()
+    }
+}
+
+impl<W: Write> Sniffer<W> {
+    /// Nothing has been seen yet; events are written to `out`.
+    pub fn new(settings: Settings, engines: Engines, out: W, wanted: Wanted, evidence: Evidence) -> Self {
+        let stray = engines.rules.as_ref().map(Watch::stray);
+        let ears = Ears {
+            engines,
+            conversations: Vec::new(),
+            expected: Expected::default(),
+            stray,
+            alarms: Vec::new(),
+            eve: Eve::new(out, wanted, evidence),
+            seen: Summary::default(),
+        };
+        Self { tracker: Tracker::new(settings), ears }
+    }
+
+    /// The next file begins; its frames are counted from 1.
+    pub fn begin_file(&mut self, name: &str) {
+        self.ears.eve.begin_file(name);
+    }
+
+    /// A frame as captured.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        self.ears.eve.now = frame.time;
+        self.ears.eve.frame += 1;
+        self.ears.eve.link = frame.link_number;
+        self.ears.seen.frames += 1;
+        self.ears.seen.bytes += frame.bytes.len() as u64;
+        self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
+    }
+
+    /// Nothing more comes: all flows end.
+    ///
+    /// # Errors
+    ///
+    /// Where an event could not be written.
+    pub fn end(mut self) -> io::Result<Summary> {
+        self.tracker.end(&mut self.ears);
+        self.ears.eve.finish()?;
+        Ok(Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen })
+    }
+}
+
+impl<W> Ears<W> {
+    /// A flow's conversation, and what it shares with others.
+    fn conversation(&mut self, flow: &Flow) -> Option<(&mut Conversation, Around<'_, W>)> {
+        let Self { engines, conversations, expected, eve, .. } = self;
+        let conversation = conversations.get_mut(flow.slot as usize)?.as_deref_mut()?;
+        Some((conversation, Around { engines, expected, eve }))
+    }
+}
+
+impl<W: Write> Observer for Ears<W> {
+    fn flow_begins(&mut self, flow: &Flow) {
+        self.seen.flows += 1;
+        let slot = flow.slot as usize;
+        if self.conversations.len() <= slot {
+            self.conversations.resize_with(slot + 1, || None);
+        }
+        if let Some(place) = self.conversations.get_mut(slot) {
+            *place = Some(Box::new(Conversation::new(&self.engines, flow)));
+        }
+    }
+
+    fn data(&mut self, flow: &Flow, chunk: Chunk<'_>) -> Interest {
+        let Some((conversation, mut around)) = self.conversation(flow) else { return Interest::Enough };
+        if !conversation.is_asked() {
+            return Interest::Enough;
+        }
+        conversation.data(flow, chunk, &mut around);
+        Interest::More
+    }
+
+    fn gap(&mut self, flow: &Flow, gap: Gap) -> Interest {
+        if let Some((conversation, mut around)) = self.conversation(flow) {
+            conversation.gap(flow, gap, &mut around);
+        }
+        Interest::More
+    }
+
+    fn side_ends(&mut self, flow: &Flow, direction: Direction) {
+        if let Some((conversation, mut around)) = self.conversation(flow) {
+            conversation.side_ends(flow, direction, &mut around);
+        }
+    }
+
+    fn packet(&mut self, packet: &Packet<'_>, place: &Place<'_>) {
+        let Self { engines, conversations, expected, stray, alarms, eve, .. } = self;
+        let slot = place.flow.map(|flow| flow.slot as usize);
+        if let Some(conversation) = slot.and_then(|slot| conversations.get_mut(slot)?.as_deref_mut()) {
+            if conversation.is_asked() {
+                conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve });
+            }
+            return;
+        }
+        if let Some(watch) = stray {
+            watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, place.direction)));
+        }
+        for alarm in alarms.drain(..) {
+            let is_blocked = engines.stops(&alarm);
+            let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
+            eve.alert(&alarm, scene, |_| {});
+        }
+    }
+
+    fn flow_ends(&mut self, flow: &Flow, why: FlowEnd) {
+        let Self { engines, conversations, expected, eve, .. } = self;
+        if let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::take) {
+            conversation.ends(flow, why, &mut Around { engines, expected, eve });
+        }
+    }
+}

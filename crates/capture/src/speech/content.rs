@@ -1,0 +1,98 @@
+//! What one message carries, on its way through the engines: [`Content`]. Rule: each finding is told once.
+
+use crate::eve::Alarm;
+use lockgate_inspect::{HoldPlan, Inspection, Progress, Root, Session};
+use lockgate_model::{Buffer, Direction, Engine, Reason, Transaction, TransactionId};
+use std::sync::Arc;
+
+/// One message's inspection.
+pub struct Content {
+    inspection: Inspection,
+    transaction: u64,
+    direction: Direction,
+    told: usize,
+}
+
+/// What is known of a message before its content.
+#[derive(Clone, Debug, Default)]
+pub struct Envelope {
+    /// A mail's sender.
+    pub sender: Option<String>,
+    /// A mail's recipients.
+    pub recipients: Vec<String>,
+    /// What a file is called.
+    pub name: Option<String>,
+}
+
+impl Content {
+    /// A message begins.
+    pub fn begin(
+        session: &mut Session,
+        root: Root,
+        transaction: u64,
+        direction: Direction,
+        envelope: Envelope,
+    ) -> Self {
+        let group = Arc::clone(session.group_for(None));
+        let about = Transaction {
+            id: TransactionId(transaction),
+            direction,
+            group: group.name.clone(),
+            sender: envelope.sender,
+            recipients: envelope.recipients,
+            name: envelope.name,
+            length: None,
+        };
+        let inspection = session.begin(&about, group, root, HoldPlan::Discard);
+        Self { inspection, transaction, direction, told: 0 }
+    }
+
+    /// Something about the message itself, before its content.
+    pub fn about(&mut self, buffer: Buffer, bytes: &[u8]) {
+        if self.inspection.wants(buffer) {
+            self.inspection.about(buffer, bytes);
+        }
+    }
+
+    /// More of it.
+    pub fn push(&mut self, mut bytes: &[u8]) {
+        loop {
+            let pushed = self.inspection.push(bytes);
+            let (consumed, progress) = (pushed.consumed, pushed.progress);
+            bytes = bytes.get(consumed..).unwrap_or_default();
+            if bytes.is_empty() && progress == Progress::Through {
+                break;
+            }
+        }
+    }
+
+    /// It has ended, or nothing more of it will be seen, for this reason. Says what could not be inspected.
+    pub fn finish(mut self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) -> Vec<Reason> {
+        if let Some(reason) = cut {
+            self.inspection.incomplete(reason);
+        }
+        while self.inspection.finish() == Progress::Busy {}
+        self.tell(alarms);
+        let judgement = self.inspection.judgement();
+        let mut reasons: Vec<Reason> =
+            judgement.incomplete.iter().map(|incomplete| incomplete.reason).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        reasons
+    }
+
+    /// How much of it was seen, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.inspection.wire_bytes()
+    }
+
+    /// What was found since the last time.
+    pub fn tell(&mut self, alarms: &mut Vec<Alarm>) {
+        let findings = &self.inspection.judgement().findings;
+        let new = findings.get(self.told..).unwrap_or_default();
+        // What decoders find odd is no match of a rule.
+        let found = new.iter().filter(|finding| !matches!(finding.engine, Engine::Content | Engine::Policy));
+        alarms.extend(found.map(|finding| Alarm::of_finding(finding, self.transaction, self.direction)));
+        self.told = findings.len();
+    }
+}

@@ -1,0 +1,391 @@
+//! HTTP as it came (RFC 9112): [`Http`] pairs requests with responses. Rule: what the engines are told are the bytes on the wire,
+//! not what a proxy would make of them.
+
+use super::coding::seen_as;
+use super::content::{Content, Envelope};
+use super::doubt::{Doubt, is_oddly_coded};
+use super::side::{Doubts, Side};
+use super::{Telling, Turn, odd};
+use lockgate_eve::Object;
+use lockgate_inspect::{Root, Session};
+use lockgate_model::{Buffer, Direction, Reason};
+use lockgate_proto::http::{
+    Disposition, Eof, Fields, Frame, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
+    Target, Version,
+};
+use std::collections::VecDeque;
+use std::io::Write;
+
+/// How many requests may wait for their responses.
+const EXCHANGES_MAX: usize = 256;
+/// More codings than these, one in the other, are odd.
+const LAYERS_USUAL: usize = 2;
+/// How much of a value stands in an event.
+const SHOWN_BYTES_MAX: usize = 8 << 10;
+
+/// One connection.
+pub struct Http {
+    session: Session,
+    requests: RequestReader,
+    responses: ResponseReader,
+    to_server: Side,
+    to_client: Side,
+    exchanges: VecDeque<Exchange>,
+    /// The number of the first of them.
+    first: u64,
+    turn: Turn,
+}
+
+/// A request and its response, as events have them.
+#[derive(Default)]
+struct Exchange {
+    method: String,
+    url: String,
+    host: Option<String>,
+    port: Option<u16>,
+    user_agent: Option<String>,
+    referrer: Option<String>,
+    protocol: Option<&'static str>,
+    content_type: Option<String>,
+    location: Option<String>,
+    status: Option<u16>,
+    length: u64,
+    has_request: bool,
+    is_over: bool,
+}
+
+impl Http {
+    /// Nothing has been said yet.
+    pub fn new(session: Session) -> Self {
+        Self {
+            session,
+            requests: RequestReader::new(Disposition::Passive, Limits::default()),
+            responses: ResponseReader::new(Disposition::Passive, Limits::default()),
+            to_server: Side::new(Direction::ToServer),
+            to_client: Side::new(Direction::ToClient),
+            exchanges: VecDeque::new(),
+            first: 0,
+            turn: Turn::Stays,
+        }
+    }
+
+    /// The next bytes of a side. Says whether they change what is spoken.
+    pub fn data<W: Write>(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        telling: &mut Telling<'_, W>,
+    ) -> Turn {
+        match direction {
+            Direction::ToServer => self.request(bytes, telling),
+            Direction::ToClient => self.response(bytes, telling),
+        }
+        self.turn
+    }
+
+    fn request<W: Write>(&mut self, mut bytes: &[u8], telling: &mut Telling<'_, W>) {
+        while !self.to_server.is_lost {
+            let step = self.requests.step(bytes);
+            let (used, rest) = bytes.split_at(step.consumed.min(bytes.len()));
+            bytes = rest;
+            self.to_server.follow(used, telling);
+            match step.frame {
+                Frame::NeedInput => return,
+                Frame::Head(head, _) => self.request_head(&head, telling),
+                Frame::Body(content) => self.to_server.push(content, telling),
+                Frame::Trailers(_) => {}
+                Frame::End => {
+                    self.to_server.finish(None, telling);
+                    self.to_server.at += 1;
+                }
+                Frame::Refused(_) => self.to_server.lose(Reason::Damaged, telling),
+            }
+        }
+    }
+
+    fn request_head<W: Write>(&mut self, head: &RequestHead, telling: &mut Telling<'_, W>) {
+        let at = self.to_server.at;
+        let raw = self.to_server.head();
+        let (line, lines) = split_head(&raw);
+        for quirk in self.requests.quirks() {
+            telling.odd.extend(odd::of_request(*quirk).map(|name| (name, Direction::ToServer)));
+        }
+        if let Some(exchange) = self.exchange(at) {
+            exchange.asks(head);
+        }
+        if head.fields.list("content-encoding").count() > LAYERS_USUAL {
+            telling.odd.push(("http.too_many_encoding_layers", Direction::ToServer));
+        }
+        let root = seen_as(&head.fields);
+        let mut content =
+            Content::begin(&mut self.session, root, at, Direction::ToServer, Envelope::default());
+        content.about(Buffer::HttpMethod, &head.method);
+        if let Some((host, _)) = host_of(head) {
+            content.about(Buffer::HttpHost, host.as_bytes());
+        }
+        if let Some(user_agent) = head.fields.get("user-agent") {
+            content.about(Buffer::HttpUserAgent, user_agent);
+        }
+        content.about(Buffer::HttpRequestLine, line);
+        content.about(Buffer::HttpHeader, lines);
+        content.about(Buffer::HttpUri, line.split(|byte| *byte == b' ').nth(1).unwrap_or_default());
+        self.to_server.begin(content, telling);
+    }
+
+    /// Of a head that never ends, what has come is told all the same.
+    fn begun_request<W: Write>(&mut self, telling: &mut Telling<'_, W>) {
+        let raw = self.to_server.head();
+        if raw.is_empty() || self.to_server.is_within() || self.to_server.is_lost {
+            return;
+        }
+        let (at, way) = (self.to_server.at, Direction::ToServer);
+        let mut content = Content::begin(&mut self.session, Root::File, at, way, Envelope::default());
+        let (line, lines) = split_head(&raw);
+        content.about(Buffer::HttpRequestLine, line);
+        content.about(Buffer::HttpHeader, lines);
+        self.to_server.begin(content, telling);
+    }
+
+    fn response<W: Write>(&mut self, mut bytes: &[u8], telling: &mut Telling<'_, W>) {
+        while !self.to_client.is_lost {
+            if let Some(first) = bytes.first().filter(|_| !self.responses.has_begun()) {
+                self.begin_response(*first, telling);
+            }
+            if let Doubts::Surplus(_) = self.to_client.doubts {
+                return self.to_client.follow(bytes, telling);
+            }
+            let step = self.responses.step(bytes);
+            let (used, rest) = bytes.split_at(step.consumed.min(bytes.len()));
+            bytes = rest;
+            self.to_client.follow(used, telling);
+            match step.frame {
+                Frame::NeedInput => return,
+                Frame::Head(head, _) => self.response_head(&head, telling),
+                Frame::Body(content) => self.to_client.push(content, telling),
+                Frame::Trailers(_) => {}
+                Frame::End => self.response_ends(None, telling),
+                Frame::Refused(_) => self.to_client.lose(Reason::Damaged, telling),
+            }
+        }
+    }
+
+    /// A response begins with this byte, or the one before was not over for all readers.
+    fn begin_response<W: Write>(&mut self, first: u8, telling: &mut Telling<'_, W>) {
+        let side = &mut self.to_client;
+        side.doubts = match std::mem::take(&mut side.doubts) {
+            Doubts::Behind(doubt) if matches!(first, b'H' | b'h') => {
+                side.doubts = Doubts::Behind(doubt);
+                side.settle(None, telling);
+                Doubts::None
+            }
+            Doubts::Behind(doubt) | Doubts::Surplus(doubt) => Doubts::Surplus(doubt),
+            // HTTP/0.9 has no head; others send something before it.
+            Doubts::None if !matches!(first, b'H' | b'h' | b'\r' | b'\n') => {
+                Doubts::Before(Doubt::of(&mut self.session, b"", side.at))
+            }
+            other => other,
+        };
+        let at = side.at.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        let asked = at.and_then(|at| self.exchanges.get(at)).filter(|exchange| exchange.has_request);
+        self.responses.expect(asked.map_or(b"GET", |exchange| exchange.method.as_bytes()));
+    }
+
+    fn response_head<W: Write>(&mut self, head: &ResponseHead, telling: &mut Telling<'_, W>) {
+        let at = self.to_client.at;
+        let raw = self.to_client.head();
+        let (line, lines) = split_head(&raw);
+        for quirk in self.responses.quirks() {
+            telling.odd.extend(odd::of_response(*quirk).map(|name| (name, Direction::ToClient)));
+        }
+        if head.fields.list("content-encoding").count() > LAYERS_USUAL {
+            telling.odd.push(("http.too_many_encoding_layers", Direction::ToClient));
+        }
+        if let Some(exchange) = self.exchange(at) {
+            exchange.answers(head);
+            if exchange.method == "CONNECT" && (200..300).contains(&head.status) {
+                self.turn = Turn::Begins;
+            }
+        }
+        let root = seen_as(&head.fields);
+        let mut content =
+            Content::begin(&mut self.session, root, at, Direction::ToClient, Envelope::default());
+        content.about(Buffer::HttpResponseLine, line);
+        content.about(Buffer::HttpResponseHeader, lines);
+        if let Some(content_type) = head.fields.get("content-type") {
+            content.about(Buffer::HttpContentType, content_type);
+        }
+        self.to_client.begin(content, telling);
+        if !self.responses.quirks().is_empty() || is_oddly_coded(&head.fields) {
+            self.to_client.doubts = Doubts::Behind(Doubt::of(&mut self.session, &raw, at));
+        }
+    }
+
+    /// A response has ended, or nothing more will be seen of it.
+    fn response_ends<W: Write>(&mut self, cut: Option<Reason>, telling: &mut Telling<'_, W>) {
+        let at = self.to_client.at;
+        let length = self.to_client.finish(cut, telling).unwrap_or(0);
+        let Some(exchange) = self.exchange(at) else { return };
+        if exchange.status.is_some_and(|status| status < 200) {
+            return;
+        }
+        exchange.length = length;
+        exchange.is_over = true;
+        self.to_client.at += 1;
+        self.log(at, telling);
+    }
+
+    /// The exchange of that number, which may begin with it.
+    fn exchange(&mut self, at: u64) -> Option<&mut Exchange> {
+        while self.first + (self.exchanges.len() as u64) <= at {
+            if self.exchanges.len() >= EXCHANGES_MAX {
+                self.exchanges.pop_front();
+                self.first += 1;
+            }
+            self.exchanges.push_back(Exchange::default());
+        }
+        let index = usize::try_from(at.checked_sub(self.first)?).ok()?;
+        self.exchanges.get_mut(index)
+    }
+
+    /// Bytes of a side were missed.
+    pub fn gap<W: Write>(&mut self, direction: Direction, _bytes: u64, telling: &mut Telling<'_, W>) {
+        match direction {
+            Direction::ToServer => self.to_server.lose(Reason::Partial, telling),
+            Direction::ToClient => self.to_client.lose(Reason::Partial, telling),
+        }
+    }
+
+    /// A side has ended.
+    pub fn end<W: Write>(&mut self, direction: Direction, telling: &mut Telling<'_, W>) {
+        match direction {
+            Direction::ToServer => {
+                self.begun_request(telling);
+                self.to_server.finish(Some(Reason::Truncated), telling);
+            }
+            Direction::ToClient => {
+                if self.to_client.is_within() {
+                    let cut = (self.responses.eof() == Eof::Truncated).then_some(Reason::Truncated);
+                    self.response_ends(cut, telling);
+                }
+                self.to_client.settle(None, telling);
+            }
+        }
+    }
+
+    fn log<W: Write>(&mut self, at: u64, telling: &mut Telling<'_, W>) {
+        if !telling.eve.wants_all() {
+            return;
+        }
+        let ends = crate::eve::Ends::of_flow(telling.flow, Direction::ToServer);
+        telling.eve.event("http", &ends, Some(telling.flow), None, |event| {
+            event.number("tx_id", at);
+            event.text("app_proto", "http");
+            self.describe(at, event);
+        });
+    }
+
+    /// What is known of an exchange.
+    pub fn describe(&self, at: u64, event: &mut Object<'_>) {
+        let index = at.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        let Some(exchange) = index.and_then(|index| self.exchanges.get(index)) else { return };
+        let is_at_hand = at == self.to_client.at && !exchange.is_over;
+        let length = if is_at_hand { self.to_client.bytes() } else { exchange.length };
+        event.object("http", |object| exchange.write(length, object));
+    }
+
+    /// Exchanges that are over are let go.
+    pub fn forget(&mut self) {
+        while self.exchanges.front().is_some_and(|exchange| exchange.is_over) {
+            self.exchanges.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+impl Exchange {
+    fn asks(&mut self, head: &RequestHead) {
+        self.has_request = true;
+        self.method = shown(&head.method);
+        self.url = match &head.target {
+            Target::Origin(path) => shown(path),
+            Target::Absolute(url) => shown(&url.path),
+            Target::Authority { host, port } => format!("{host}:{port}"),
+            Target::Asterisk => "*".to_owned(),
+        };
+        let host = host_of(head);
+        self.port = host.as_ref().and_then(|(_, port)| *port);
+        self.host = host.map(|(host, _)| host);
+        self.user_agent = value(&head.fields, "user-agent");
+        self.referrer = value(&head.fields, "referer");
+        self.protocol = Some(version(head.version));
+    }
+
+    fn answers(&mut self, head: &ResponseHead) {
+        self.status = Some(head.status);
+        self.content_type = value(&head.fields, "content-type").map(media_type);
+        self.location = value(&head.fields, "location");
+        self.protocol = self.protocol.or(Some(version(head.version)));
+    }
+
+    fn write(&self, length: u64, object: &mut Object<'_>) {
+        object.text_if("hostname", self.host.as_deref());
+        if let Some(port) = self.port {
+            object.number("http_port", port.into());
+        }
+        if self.has_request {
+            object.text("url", &self.url);
+        }
+        object.text_if("http_user_agent", self.user_agent.as_deref());
+        object.text_if("http_content_type", self.content_type.as_deref());
+        object.text_if("http_refer", self.referrer.as_deref());
+        if self.has_request {
+            object.text("http_method", &self.method);
+        }
+        object.text_if("protocol", self.protocol);
+        if let Some(status) = self.status {
+            object.number("status", status.into());
+        }
+        object.text_if("redirect", self.location.as_deref());
+        object.number("length", length);
+    }
+}
+
+/// The first line of a head and the lines of its fields, as they came.
+fn split_head(raw: &[u8]) -> (&[u8], &[u8]) {
+    let begun = raw.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(raw.len());
+    let head = raw.get(begun..).unwrap_or_default();
+    let end = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
+    let (line, lines) = head.split_at(end);
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let lines = lines.strip_suffix(b"\r\n").or(lines.strip_suffix(b"\n")).unwrap_or(lines);
+    (line, lines)
+}
+
+/// Whom a request is for.
+fn host_of(head: &RequestHead) -> Option<(String, Option<u16>)> {
+    match &head.target {
+        Target::Absolute(url) => Some((url.host.clone(), None)),
+        _ => head.host().or_else(|| value(&head.fields, "host").map(|host| (host, None))),
+    }
+}
+
+fn version(version: Version) -> &'static str {
+    match version {
+        Version::Http10 => "HTTP/1.0",
+        Version::Http11 => "HTTP/1.1",
+        Version::Http2 => "HTTP/2",
+    }
+}
+
+fn value(fields: &Fields, name: &str) -> Option<String> {
+    fields.get(name).map(shown)
+}
+
+fn media_type(value: String) -> String {
+    value.split(';').next().unwrap_or_default().trim().to_owned()
+}
+
+fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(..SHOWN_BYTES_MAX).unwrap_or(bytes)).into_owned()
+}

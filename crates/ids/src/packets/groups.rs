@@ -1,0 +1,183 @@
+//! Which rules a packet may be about: [`Groups`], by protocol and direction. Rule: each has one search for all fast patterns of
+//! its rules, and a list of those that have none.
+
+use crate::packets::asked::{Asked, Reads};
+use crate::ruleset::bits::FlowTest;
+use crate::ruleset::header::Protocol;
+use crate::search::{Search, SearchBuilder};
+use lockgate_model::Direction;
+use lockgate_packet::{Event, Transport};
+use std::collections::HashMap;
+
+/// What is below the protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Tcp,
+    Udp,
+    Icmp,
+    Other,
+}
+
+const CARRIERS: [Carrier; 4] = [Carrier::Tcp, Carrier::Udp, Carrier::Icmp, Carrier::Other];
+const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+impl Carrier {
+    /// By the protocol of IP (IANA, "Protocol Numbers").
+    pub fn of_number(protocol: u8) -> Self {
+        match protocol {
+            1 | 58 => Self::Icmp,
+            6 => Self::Tcp,
+            17 => Self::Udp,
+            _ => Self::Other,
+        }
+    }
+
+    pub fn of(transport: &Transport<'_>) -> Self {
+        match transport {
+            Transport::Tcp(_) => Self::Tcp,
+            Transport::Udp(_) => Self::Udp,
+            Transport::Icmp4(_) | Transport::Icmp6(_) => Self::Icmp,
+            Transport::None | Transport::Sctp(_) => Self::Other,
+        }
+    }
+
+    /// Whether it carries what a rule is about.
+    fn carries(self, protocol: Protocol) -> bool {
+        use Protocol as P;
+        match protocol {
+            P::Ip | P::Ipv4 | P::Ipv6 | P::PacketHeader => true,
+            P::Tcp | P::TcpPacket | P::TcpStream => self == Self::Tcp,
+            P::Udp => self == Self::Udp,
+            P::Icmp | P::Icmpv4 | P::Icmpv6 => self == Self::Icmp,
+            P::Sctp | P::Igmp => self == Self::Other,
+            P::Dns => matches!(self, Self::Tcp | Self::Udp),
+            P::Http | P::Smtp | P::Pop3 | P::Ftp | P::FtpData | P::Tls | P::Unread(_) => self == Self::Tcp,
+        }
+    }
+}
+
+/// A fast pattern: its bytes, and whether their case does not matter.
+pub(crate) type FastPattern<'a> = Option<(&'a [u8], bool)>;
+
+/// The rules that packets of one protocol and direction may be about, while they are gathered.
+#[derive(Default)]
+struct Gathered {
+    packet: SearchBuilder,
+    stream: SearchBuilder,
+    unsearched: Vec<u32>,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct GroupsBuilder {
+    gathered: [Gathered; 8],
+    events: HashMap<Event, Vec<u32>>,
+    protocol_events: HashMap<Box<str>, Vec<u32>>,
+}
+
+/// The rules that packets of one protocol and direction may be about.
+#[derive(Default)]
+pub(crate) struct Group {
+    /// Patterns looked for in payloads.
+    pub packet: Option<Search>,
+    /// Patterns looked for in streams, and in payloads that belong to none.
+    pub stream: Option<Search>,
+    /// Rules that have no pattern, asked by each packet.
+    pub unsearched: Box<[u32]>,
+}
+
+/// All rules that are about packets.
+#[derive(Default)]
+pub(crate) struct Groups {
+    groups: [Group; 8],
+    /// Rules that ask for an event of a packet or stream.
+    events: HashMap<Event, Vec<u32>>,
+    /// The same for events of protocols, by name.
+    protocol_events: HashMap<Box<str>, Vec<u32>>,
+}
+
+fn index(carrier: Carrier, direction: Direction) -> usize {
+    carrier as usize * 2 + usize::from(direction == Direction::ToClient)
+}
+
+impl GroupsBuilder {
+    /// One more rule.
+    pub fn add(
+        &mut self,
+        rule: u32,
+        protocol: Protocol,
+        flow: &FlowTest,
+        asked: &Asked,
+        fast: FastPattern<'_>,
+    ) {
+        if let Some(event) = asked.event() {
+            return self.events.entry(event).or_default().push(rule);
+        }
+        if !asked.events.is_empty() {
+            for event in &asked.events {
+                self.protocol_events.entry(event.clone()).or_default().push(rule);
+            }
+            return;
+        }
+        for carrier in CARRIERS.into_iter().filter(|carrier| carrier.carries(protocol)) {
+            let directions = DIRECTIONS.into_iter();
+            for direction in directions.filter(|its| flow.direction.is_none_or(|wanted| wanted == *its)) {
+                self.gathered[index(carrier, direction)].add(rule, carrier, asked.reads, fast);
+            }
+        }
+    }
+
+    /// No more.
+    pub fn finish(self) -> Groups {
+        let groups = self.gathered.map(|gathered| Group {
+            packet: gathered.packet.finish(),
+            stream: gathered.stream.finish(),
+            unsearched: gathered.unsearched.into(),
+        });
+        Groups { groups, events: self.events, protocol_events: self.protocol_events }
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, rule: u32, carrier: Carrier, reads: Reads, fast: FastPattern<'_>) {
+        let is_stream = carrier == Carrier::Tcp && reads != Reads::Packet;
+        let is_packet = carrier != Carrier::Tcp || matches!(reads, Reads::Packet | Reads::Either);
+        let is_found = fast.is_some_and(|(bytes, any_case)| {
+            (!is_stream || self.stream.add(bytes, any_case, rule))
+                && (!is_packet || self.packet.add(bytes, any_case, rule))
+        });
+        if !is_found {
+            self.unsearched.push(rule);
+        }
+    }
+}
+
+impl Group {
+    /// Whether a rule asks for what a stream has.
+    pub fn reads_streams(&self) -> bool {
+        self.stream.is_some() || !self.unsearched.is_empty()
+    }
+}
+
+impl Groups {
+    /// The rules that such a packet may be about.
+    pub fn of(&self, carrier: Carrier, direction: Direction) -> &Group {
+        &self.groups[index(carrier, direction)]
+    }
+
+    /// Those that ask for an event.
+    pub fn with_event(&self, event: Event) -> &[u32] {
+        self.events.get(&event).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Those that ask for an event of a protocol.
+    pub fn with_protocol_event(&self, name: &str) -> &[u32] {
+        self.protocol_events.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What the searches take in memory, in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        let searches = self.groups.iter().flat_map(|group| [&group.packet, &group.stream]);
+        searches.flatten().map(Search::heap_bytes).sum()
+    }
+}

@@ -1,0 +1,163 @@
+//! One side of a stream as it is: [`Side`]. Rule: what is held of it is bounded, and a rule that may hold is asked again as long
+//! as what it was found by is held.
+
+use crate::database::Database;
+use crate::evaluate::{Answer, Piece, Variables, holds_with};
+use crate::packets::groups::{Carrier, Group};
+use crate::ruleset::sticky::Sticky;
+use crate::search::Patterns;
+use lockgate_matcher as matcher;
+use lockgate_model::Direction;
+
+/// How much of a side is looked at in one piece: what a rule asks is found if it is no farther apart than half of it.
+pub(crate) const WINDOW_BYTES: usize = 8 << 10;
+/// How much goes when that is full.
+const STEP_BYTES: usize = WINDOW_BYTES / 2;
+/// How many rules a side may be about at a time.
+const OPEN_MAX: usize = 1024;
+/// How many rules may hold before the next packet.
+const READY_MAX: usize = 1024;
+/// What all rules together may cost for one piece, in steps.
+const STEPS_MAX: u64 = 100_000;
+
+/// A rule whose pattern was found.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    rule: u32,
+    /// How much of the side had come by then.
+    since: u64,
+}
+
+/// A rule whose contents are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ready {
+    pub rule: u32,
+    /// Where the first of them was found, in the side's bytes.
+    pub offset: Option<u64>,
+}
+
+/// One side of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Side {
+    search: Option<matcher::Scanner>,
+    held: Vec<u8>,
+    /// Where in the stream `held` begins.
+    base: u64,
+    open: Vec<Open>,
+    ready: Vec<Ready>,
+    found: Patterns,
+    /// Whether something came since the last packet.
+    pub is_new: bool,
+    /// Whether a rule was not asked for want of room or steps.
+    pub is_spent: bool,
+}
+
+impl Side {
+    /// Bytes of the side. `concerns` says whether a rule is about the flow at all.
+    pub fn push(
+        &mut self,
+        database: &Database,
+        direction: Direction,
+        (offset, bytes): (u64, &[u8]),
+        concerns: &dyn Fn(u32) -> bool,
+    ) {
+        let group = database.groups.of(Carrier::Tcp, direction);
+        if self.base + self.held.len() as u64 != offset {
+            self.restart(offset);
+        }
+        self.is_new = true;
+        let mut left = bytes;
+        while !left.is_empty() {
+            if self.held.len() >= WINDOW_BYTES {
+                self.held.drain(..STEP_BYTES);
+                self.base += STEP_BYTES as u64;
+            }
+            let (now, rest) = left.split_at(left.len().min(WINDOW_BYTES - self.held.len()));
+            self.held.extend_from_slice(now);
+            self.find(group, now, concerns);
+            self.ask(database, rest.is_empty());
+            left = rest;
+        }
+    }
+
+    /// Bytes are missing: what comes is not behind what is held.
+    fn restart(&mut self, offset: u64) {
+        self.held.clear();
+        self.open.clear();
+        self.search = None;
+        self.base = offset;
+    }
+
+    fn find(&mut self, group: &Group, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
+        let Some(search) = &group.stream else { return };
+        let state = self.search.get_or_insert_with(|| search.begin());
+        search.scan(state, bytes, &mut self.found);
+        if self.found.is_empty() {
+            return;
+        }
+        let since = self.base + self.held.len() as u64;
+        for rule in search.rules(&self.found) {
+            let is_open = self.open.iter().any(|open| open.rule == rule);
+            if !is_open && concerns(rule) {
+                self.is_spent |= self.open.len() >= OPEN_MAX;
+                self.open.truncate(OPEN_MAX - 1);
+                self.open.push(Open { rule, since });
+            }
+        }
+        self.found.clear();
+    }
+
+    /// The rules that may hold are asked of what is held.
+    ///
+    /// What has come is all there is as far as rules ask for an end: a segment mostly ends where a message does.
+    fn ask(&mut self, database: &Database, is_last: bool) {
+        let Self { held, base, open, ready, is_spent, .. } = self;
+        let piece = Piece { bytes: held, base: *base, is_last };
+        let mut steps = STEPS_MAX;
+        open.retain(|one| {
+            match payload_holds(database, one.rule, piece, &mut steps, &mut Variables::default()) {
+                Answer::Yes { offset } => {
+                    if ready.len() < READY_MAX {
+                        ready.push(Ready { rule: one.rule, offset });
+                    }
+                    false
+                }
+                Answer::No => one.since > *base,
+                Answer::Spent => {
+                    *is_spent = true;
+                    false
+                }
+            }
+        });
+    }
+
+    /// What holds by now.
+    pub fn take_ready(&mut self) -> Vec<Ready> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// What is held, for rules that are asked at this moment.
+    pub fn piece(&self) -> Piece<'_> {
+        Piece { bytes: &self.held, base: self.base, is_last: true }
+    }
+}
+
+/// Whether a piece of payload is as a rule asks.
+pub(crate) fn payload_holds(
+    database: &Database,
+    rule: u32,
+    piece: Piece<'_>,
+    steps: &mut u64,
+    variables: &mut Variables,
+) -> Answer {
+    let compiled = &database.rules[rule as usize];
+    let mut first = None;
+    let lists = compiled.lists.iter();
+    for list in lists.filter(|list| database.views.sticky(list.view) == Sticky::Payload) {
+        match holds_with(&list.tests, &list.of_decoded, piece, steps, variables) {
+            Answer::Yes { offset } => first = first.or(offset),
+            answer => return answer,
+        }
+    }
+    Answer::Yes { offset: first }
+}

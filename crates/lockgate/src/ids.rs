@@ -1,0 +1,204 @@
+//! `lockgate ids`: captured packets through the rules. Rule: time is the capture's, so that the same file always gives the same answer.
+
+use crate::command::paths;
+use crate::config::{Config, Source};
+use crate::progress::Progress;
+use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
+use crate::rules::{self, Rules};
+use clap::ArgMatches;
+use lockgate_capture::{Enforcement, Engines, Evidence, Sniffer, Summary, Unbegun, Wanted, frames};
+use lockgate_inspect::{Generation, Pools};
+use lockgate_model::Pool;
+use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, VlanTracking};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is written at once.
+const OUT_BYTES: usize = 256 << 10;
+
+/// Runs the command.
+pub fn run(arguments: &ArgMatches) -> u8 {
+    let config = match configured(arguments) {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    let seconds = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&seconds);
+    let loaded = rules::load_by(&config, Arc::new(move || clock.load(Ordering::Relaxed)));
+    for error in &loaded.errors {
+        eprintln!("lockgate: {error}");
+    }
+    if !loaded.errors.is_empty() {
+        return EXIT_WRONG;
+    }
+    if loaded.report.rules_failed() > 0 {
+        eprintln!("lockgate: {} rules are not in use: lockgate check says why", loaded.report.rules_failed());
+    }
+    let out = match opened(arguments.get_one::<PathBuf>("eve")) {
+        Ok(out) => BufWriter::with_capacity(OUT_BYTES, out),
+        Err(error) => {
+            eprintln!("lockgate: {error}");
+            return EXIT_WRONG;
+        }
+    };
+    let wanted = if arguments.contains_id("only") { Wanted::Alerts } else { Wanted::All };
+    let evidence = if arguments.get_flag("payload") { Evidence::Packet } else { Evidence::Rule };
+    let settings = match settings(arguments) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("lockgate: {error}");
+            return EXIT_WRONG;
+        }
+    };
+    let sniffer = Sniffer::new(settings, engines(&config, loaded, arguments), out, wanted, evidence);
+    listen(sniffer, &paths(arguments, "pcap"), &seconds)
+}
+
+/// The configuration, with what the command line says instead.
+fn configured(arguments: &ArgMatches) -> Result<Config, u8> {
+    let config = arguments.get_one::<PathBuf>("config");
+    let mut config =
+        Config::load(config.map(PathBuf::as_path)).map_err(|problems| say_problems(&problems))?;
+    let rules = paths(arguments, "rules");
+    if !rules.is_empty() {
+        config.rules = rules.into_iter().map(Source::Path).collect();
+    }
+    if let Some(order) = arguments.get_one::<String>("action-order") {
+        config.action_order = order.split(',').map(|word| word.trim().to_owned()).collect();
+    }
+    for variable in arguments.get_many::<String>("variable").into_iter().flatten() {
+        let Some((name, list)) = variable.split_once('=') else {
+            eprintln!("lockgate: --variable {variable:?} lacks its =: write it as HOME_NET=10.0.0.0/8");
+            return Err(EXIT_WRONG);
+        };
+        config.rule_variables.push((name.trim().trim_start_matches('$').to_owned(), list.trim().to_owned()));
+    }
+    Ok(config)
+}
+
+fn engines(config: &Config, loaded: Rules, arguments: &ArgMatches) -> Engines {
+    let rules = Arc::new(loaded.database);
+    let generation = Generation {
+        number: 1,
+        databases: vec![Arc::clone(&rules) as _],
+        policy: Arc::new(config.policy.clone()),
+        limits: Arc::new(config.limits.clone()),
+    };
+    let pools = Pools { hold: Pool::new(0), parts: Pool::new(config.settings.content_pool_bytes) };
+    let enforcement = if arguments.get_flag("stop") { Enforcement::Stopped } else { Enforcement::Told };
+    let unbegun = match arguments.get_one::<String>("unbegun").map(String::as_str) {
+        Some("pass") => Unbegun::Passed,
+        Some("stop") => Unbegun::Stopped,
+        _ => Unbegun::Asked,
+    };
+    Engines { generation: Arc::new(generation), pools, rules: Some(rules), enforcement, unbegun }
+}
+
+/// How packets are followed.
+fn settings(arguments: &ArgMatches) -> Result<Settings, String> {
+    let mut settings = Settings::default();
+    if arguments.get_one::<String>("checksums").is_some_and(|how| how == "ignore") {
+        settings.checksums = Checksums::Ignored;
+    }
+    if arguments.get_flag("midstream") {
+        settings.midstream = Midstream::PickedUp;
+    }
+    if arguments.get_flag("one-sided") {
+        settings.one_sided = OneSided::Followed;
+    }
+    if arguments.get_flag("ignore-vlans") {
+        settings.vlans = VlanTracking::Ignored;
+    }
+    if arguments.get_flag("stop") {
+        // Whoever may still drop a packet must know what it brings before it goes on.
+        settings.delivery = Delivery::Immediate;
+    }
+    if let Some(depth) = arguments.get_one::<u64>("depth") {
+        settings.depth_bytes = [*depth; 2];
+    }
+    for target in arguments.get_many::<String>("target").into_iter().flatten() {
+        settings.targets.push(self::target(target)?);
+    }
+    Ok(settings)
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let wrong = || format!("--target {text:?} is none: write it as windows=10.0.0.0/8");
+    let (system, network) = text.split_once('=').ok_or_else(wrong)?;
+    Ok(Target {
+        network: network.trim().parse().map_err(|_| wrong())?,
+        stream_policy: system.trim().parse().map_err(|()| wrong())?,
+        fragment_policy: system.trim().parse().map_err(|()| wrong())?,
+    })
+}
+
+fn opened(path: Option<&PathBuf>) -> Result<Box<dyn Write>, String> {
+    match path {
+        None => Ok(Box::new(io::stdout())),
+        Some(path) if path.as_os_str() == "-" => Ok(Box::new(io::stdout())),
+        Some(path) => match File::create(path) {
+            Ok(file) => Ok(Box::new(file)),
+            Err(error) => Err(format!("{}: cannot be written: {error}", path.display())),
+        },
+    }
+}
+
+/// Each capture in its turn.
+fn listen(mut sniffer: Sniffer<impl Write>, captures: &[PathBuf], seconds: &AtomicU64) -> u8 {
+    let mut progress = Progress::new(total_bytes(captures));
+    let mut wrong = 0;
+    for path in captures {
+        let name = path.display().to_string();
+        sniffer.begin_file(&name);
+        let told = source(path).and_then(|source| {
+            let each = |frame: lockgate_capture::Frame<'_>| {
+                seconds.store(frame.time.micros / 1_000_000, Ordering::Relaxed);
+                sniffer.frame(&frame);
+                progress.advance(frame.bytes.len() as u64, &name);
+            };
+            frames(source, each).map_err(|error| error.to_string())
+        });
+        progress.clear();
+        match told {
+            Ok(told) if told.unknown > 0 => {
+                eprintln!("lockgate: {name}: {} frames are of a link type that is not known", told.unknown);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                eprintln!("lockgate: {name}: {error}");
+                wrong += 1;
+            }
+        }
+    }
+    match sniffer.end() {
+        Ok(Summary { frames, bytes, flows, alerts }) => {
+            if Progress::is_watched() {
+                eprintln!("{frames} frames, {bytes} bytes, {flows} flows, {alerts} alerts");
+            }
+            if wrong > 0 { EXIT_WRONG } else { EXIT_CLEAN }
+        }
+        Err(error) => {
+            eprintln!("lockgate: events cannot be written: {error}");
+            EXIT_WRONG
+        }
+    }
+}
+
+fn source(path: &Path) -> Result<Box<dyn Read + Send>, String> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    match File::open(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
+}
+
+fn total_bytes(captures: &[PathBuf]) -> u64 {
+    let sizes =
+        captures.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|metadata| metadata.len());
+    if Progress::is_watched() { sizes.sum() } else { 0 }
+}
