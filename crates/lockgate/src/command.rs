@@ -107,7 +107,7 @@ fn ids() -> Command {
             path("rules").short('r').action(ArgAction::Append).help(
                 "Rules of Suricata or Snort, or a directory of them, instead of the configured ones",
             ),
-            path("pcap").short('p').action(ArgAction::Append).required(true).help("A capture file, pcap or pcapng; - is standard input"),
+            path("pcap").short('p').action(ArgAction::Append).required(true).help("A capture file, pcap or pcapng; - is standard input, builtin:demonstration one to try out"),
             path("eve").short('e').help("Where events are written [default: - is standard output]"),
             word("variable").action(ArgAction::Append).value_name("NAME=LIST").help(
                 "What $NAME stands for in rules, such as HOME_NET=[10.0.0.0/8]",

@@ -16,6 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What the demonstration capture is called.
+const DEMONSTRATION_NAME: &str = "builtin:demonstration";
+
+/// The demonstration capture within the program: somebody asks for a page, then for one that the demonstration rules stop.
+const DEMONSTRATION: &[u8] = include_bytes!("../../../config/demonstration/demonstration.pcap");
+
 /// What is written at once.
 const OUT_BYTES: usize = 256 << 10;
 
@@ -190,6 +196,9 @@ fn listen(mut sniffer: Sniffer<impl Write>, captures: &[PathBuf], seconds: &Atom
 fn source(path: &Path) -> Result<Box<dyn Read + Send>, String> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin()));
+    }
+    if path.as_os_str() == DEMONSTRATION_NAME {
+        return Ok(Box::new(DEMONSTRATION));
     }
     match File::open(path) {
         Ok(file) => Ok(Box::new(file)),

@@ -187,6 +187,8 @@ To try, in another terminal in the same directory:
   # An attack in an address: the intrusion rules stop the first, and tell of the second (lockgate-eve.json).
   curl -x http://{proxy} http://example.com/demonstration/attack
   curl -x http://{proxy} http://example.com/demonstration/notice
+  # The same attack in captured packets.
+  {program} ids --pcap builtin:demonstration --only alerts
 
   # The same under TLS, which clients let the gateway look into who trust its authority.
   {program} ca export > authority.pem

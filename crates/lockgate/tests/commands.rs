@@ -231,3 +231,32 @@ fn the_manual_page_is_made_of_the_same_tables() {
         assert!(man.contains(words), "{words}");
     }
 }
+
+#[test]
+fn ids_tells_of_the_demonstration_capture_what_the_rules_find() {
+    let scratch = Scratch::new("ids");
+    scratch.write(
+        "own.rules",
+        "alert http any any -> any any (msg:\"a page\"; http.uri; content:\"/demonstration\"; startswith; sid:7; rev:3;)\n\
+         alert tcp any any -> any 80 (msg:\"asked\"; flags:S; sid:8;)\n",
+    );
+    let run = |more: &[&str]| {
+        let arguments = [&["ids", "--pcap", "builtin:demonstration", "--only", "alerts"], more].concat();
+        let output = lockgate(&arguments, scratch.path());
+        assert_eq!(status(&output), Some(0), "{}", err(&output));
+        out(&output)
+    };
+    let built_in = run(&[]);
+    assert_eq!(built_in.lines().count(), 1);
+    assert!(built_in.contains("\"signature_id\":9000001") && built_in.contains("/demonstration/attack?id=1"));
+    let own = run(&["--rules", "own.rules"]);
+    let alerts: Vec<&str> = own.lines().collect();
+    assert_eq!(alerts.len(), 2, "{own}");
+    assert!(alerts[0].contains("\"signature_id\":8,") && alerts[0].contains("\"pcap_cnt\":1,"));
+    assert!(
+        alerts[1].contains("\"signature_id\":7,\"rev\":3") && alerts[1].contains("\"app_proto\":\"http\"")
+    );
+    let output = lockgate(&["ids", "--pcap", "own.rules"], scratch.path());
+    assert_eq!(status(&output), Some(2));
+    assert!(err(&output).contains("neither pcap nor pcapng"), "{}", err(&output));
+}
