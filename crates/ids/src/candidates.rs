@@ -144,6 +144,7 @@ impl Candidates {
         if self.open.contains_key(&rule)
             || self.told.contains(&rule)
             || !asking.facts.concern(compiled, asking.direction)
+            || asking.facts.is_too_soon(compiled, &locked(asking.memory))
         {
             return;
         }

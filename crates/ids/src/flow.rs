@@ -2,6 +2,7 @@
 
 use crate::database::{Compiled, Database, is_way};
 use crate::memory::Memory;
+use crate::packets::groups::Carrier;
 use crate::ruleset::bits::FlowState as State;
 use crate::ruleset::header::{Application, Header, Protocol, Way};
 use crate::scanner::Transmission;
@@ -24,6 +25,7 @@ pub(crate) struct Facts {
     pub protocol: model::Protocol,
     /// Whether it is known what is spoken, or that it is nothing known.
     pub is_recognised: bool,
+    pub carrier: Carrier,
     pub client: SocketAddr,
     /// `None` where a client has asked a proxy: which server it will be, rules do not wait for.
     pub server: Option<SocketAddr>,
@@ -32,8 +34,14 @@ pub(crate) struct Facts {
 impl Connection {
     pub fn new(database: Arc<Database>, flow: &Flow) -> Self {
         let server = (flow.protocol != model::Protocol::Http).then_some(flow.server);
-        let facts =
-            Facts { id: flow.id, protocol: flow.protocol, is_recognised: true, client: flow.client, server };
+        let facts = Facts {
+            id: flow.id,
+            protocol: flow.protocol,
+            is_recognised: true,
+            carrier: Carrier::Tcp,
+            client: flow.client,
+            server,
+        };
         Self::sharing(database, facts, Arc::default())
     }
 
@@ -46,6 +54,7 @@ impl Connection {
 impl FlowState for Connection {
     fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
+        locked(&memory).is_answered |= about.direction == Direction::ToClient;
         Box::new(Transmission::new(database, self.facts, memory, about))
     }
 }
@@ -58,8 +67,18 @@ impl Facts {
 
     fn is_spoken(&self, rule: &Compiled) -> bool {
         // A file by itself came by no protocol: whatever could have brought it.
+        let is_carried = match rule.header.protocol {
+            Protocol::Udp => self.carrier == Carrier::Udp,
+            Protocol::Tcp | Protocol::TcpStream | Protocol::TcpPacket => self.carrier == Carrier::Tcp,
+            _ => true,
+        };
         self.protocol == model::Protocol::File
-            || self.is_application(rule) && rule.flow.state != Some(State::NotEstablished)
+            || is_carried && self.is_application(rule) && rule.flow.state != Some(State::NotEstablished)
+    }
+
+    /// Whether a rule waits for a connection that is not there yet: datagrams make one when both sides have sent some.
+    pub fn is_too_soon(&self, rule: &Compiled, memory: &Memory) -> bool {
+        self.carrier == Carrier::Udp && rule.flow.state == Some(State::Established) && !memory.is_answered
     }
 
     /// Whether a rule is about what one side of it sends to the other.

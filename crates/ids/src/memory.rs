@@ -18,6 +18,8 @@ const WAITING_MAX: usize = 64;
 pub(crate) struct Memory {
     bits: BTreeSet<Name>,
     integers: BTreeMap<Name, u32>,
+    /// Whether the server has said something.
+    pub is_answered: bool,
     /// Rules of which all holds but what they ask of packets.
     waiting: Vec<Told>,
 }

@@ -215,7 +215,7 @@ fn told(rules: &str, protocol: Protocol, direction: Direction, buffers: &[(Buffe
 fn what_dns_says_is_asked_of_each_instance() {
     let rules = r#"alert dns any any -> any any (dns.query; content:"evil"; dotprefix; content:".evil.example"; endswith; sid:1;)
 alert dns any any -> any any (dns_query; content:"b.example"; dns.opcode:0; sid:2;)
-alert udp any any -> any 80 (dns.query; bsize:9; content:"b.example"; sid:3;)
+alert dns any any -> any 80 (dns.query; bsize:9; content:"b.example"; sid:3;)
 alert dns any any -> any any (dns.opcode:!0; sid:4;)
 alert dns any any -> any any (dns.rrtype:28; dns.query; content:"a."; startswith; sid:5;)
 alert dns any any -> any any (dns.rcode:3; sid:6;)

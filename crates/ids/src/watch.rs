@@ -117,7 +117,14 @@ impl Watch {
         let protocol = model::Protocol::Unknown;
         Self::of(
             database,
-            Facts { id: flow.id, protocol, is_recognised: false, client, server: Some(server) },
+            Facts {
+                id: flow.id,
+                protocol,
+                is_recognised: false,
+                carrier: Carrier::of_number(flow.protocol),
+                client,
+                server: Some(server),
+            },
         )
     }
 
@@ -125,7 +132,17 @@ impl Watch {
     pub fn stray(database: &Arc<Database>) -> Self {
         let nobody = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
         let protocol = model::Protocol::Unknown;
-        Self::of(database, Facts { id: 0, protocol, is_recognised: false, client: nobody, server: None })
+        Self::of(
+            database,
+            Facts {
+                id: 0,
+                protocol,
+                is_recognised: false,
+                carrier: Carrier::Other,
+                client: nobody,
+                server: None,
+            },
+        )
     }
 
     fn of(database: &Arc<Database>, facts: Facts) -> Self {

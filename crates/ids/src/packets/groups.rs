@@ -22,6 +22,16 @@ const CARRIERS: [Carrier; 4] = [Carrier::Tcp, Carrier::Udp, Carrier::Icmp, Carri
 const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
 impl Carrier {
+    /// By the protocol of IP (IANA, "Protocol Numbers").
+    pub fn of_number(protocol: u8) -> Self {
+        match protocol {
+            1 | 58 => Self::Icmp,
+            6 => Self::Tcp,
+            17 => Self::Udp,
+            _ => Self::Other,
+        }
+    }
+
     pub fn of(transport: &Transport<'_>) -> Self {
         match transport {
             Transport::Tcp(_) => Self::Tcp,

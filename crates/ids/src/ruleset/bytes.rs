@@ -102,6 +102,13 @@ pub(crate) struct IsDataAt {
     pub is_negated: bool,
 }
 
+impl IsDataAt {
+    /// Whether it says that nothing follows the match before.
+    pub fn is_of_end(self) -> bool {
+        self == Self { offset: Amount::Number(1), is_relative: true, is_negated: true }
+    }
+}
+
 /// Base64 in the buffer, whose content `base64_data` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Base64 {

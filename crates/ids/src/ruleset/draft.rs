@@ -163,6 +163,21 @@ impl Draft {
         }
     }
 
+    /// The content that was asked for just now is to end its buffer; `false` where it was something else.
+    pub fn end_buffer(&mut self) -> bool {
+        let Some((list, at)) = self.last.filter(|(list, _)| *list == self.current || self.current == 0)
+        else {
+            return false;
+        };
+        match self.rule.lists[list].tests.get_mut(at..) {
+            Some([Test::Content(content)]) => {
+                content.ends_buffer = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The last content is looked for in that buffer.
     pub fn move_content(&mut self, sticky: Sticky, word: &Word<'_>) -> Result<(), Fault> {
         self.content(word)?;

@@ -68,6 +68,10 @@ const KEYWORDS: &[(&str, Apply)] = &[
     }),
     ("isdataat", |draft, word| {
         let is = bytes::is_data_at(word.fields()?, &draft.names).map_err(|reason| word.fault(reason))?;
+        // Behind a content that is to be absent, too, it says that the content would stand at the end.
+        if is.is_of_end() && draft.end_buffer() {
+            return Ok(());
+        }
         draft.ask(Test::IsDataAt(is), word)
     }),
     ("base64_decode", |draft, word| {
