@@ -45,6 +45,8 @@ pub struct Conversation {
     fate: Fate,
     /// Whether who was taken for the client is the server: the beginning was not seen, and what is said tells.
     is_turned: bool,
+    /// Whether a rule wants the packet at hand stopped.
+    stops_packet: bool,
 }
 
 /// What becomes of what comes.
@@ -79,7 +81,13 @@ impl Conversation {
             is_alerted: false,
             fate: Fate::Asked,
             is_turned: false,
+            stops_packet: false,
         }
+    }
+
+    /// Whether the packet at hand goes no further: by itself, or with all that comes.
+    pub fn takes_stop(&mut self) -> bool {
+        std::mem::take(&mut self.stops_packet) || self.fate == Fate::Stopped
     }
 
     /// Whether what comes is still asked about.
@@ -266,6 +274,7 @@ impl Conversation {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
         // What is about this packet alone stops this packet alone.
+        self.stops_packet |= is_blocked;
         if is_blocked && alarm.is_of_stream {
             self.fate = Fate::Stopped;
         }
