@@ -45,6 +45,8 @@ pub struct Conversation {
     fate: Fate,
     /// Whether who was taken for the client is the server: the beginning was not seen, and what is said tells.
     is_turned: bool,
+    /// Whether a rule wants the packet at hand stopped.
+    stops_packet: bool,
 }
 
 /// What becomes of what comes.
@@ -79,7 +81,13 @@ impl Conversation {
             is_alerted: false,
             fate: Fate::Asked,
             is_turned: false,
+            stops_packet: false,
         }
+    }
+
+    /// Whether the packet at hand goes no further: by itself, or with all that comes.
+    pub fn takes_stop(&mut self) -> bool {
+        std::mem::take(&mut self.stops_packet) || self.fate == Fate::Stopped
     }
 
     /// Whether what comes is still asked about.
@@ -257,6 +265,7 @@ impl Conversation {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
         // What is about this packet alone stops this packet alone.
+        self.stops_packet |= is_blocked;
         if is_blocked && alarm.is_of_stream {
             self.fate = Fate::Stopped;
         }
@@ -288,6 +297,10 @@ impl Conversation {
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {
                 self.odd.push((name, direction));
+                // A connection of TLS is one transaction: what is odd on one side is asked about on both.
+                if self.spoken == Some(Protocol::Tls) {
+                    self.odd.push((name, direction.reverse()));
+                }
             }
             around.eve.anomaly(flow, direction, self.spoken, name);
         }

@@ -13,7 +13,7 @@ mod speech;
 
 pub use eve::{Evidence, Wanted};
 pub use file::{CaptureError, Frame, Told, frames};
-pub use sniffer::{Enforcement, Engines, Sniffer, Summary, Unbegun};
+pub use sniffer::{Enforcement, Engines, Passage, Sniffer, Summary, Unbegun};
 pub use speech::seen_as;
 
 #[cfg(test)]

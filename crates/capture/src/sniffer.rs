@@ -47,6 +47,16 @@ pub struct Engines {
     pub unbegun: Unbegun,
 }
 
+/// Whether a frame goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passage {
+    /// It does.
+    #[default]
+    Open,
+    /// A rule wants it stopped, or has wanted that of its flow.
+    Closed,
+}
+
 /// What was seen in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -76,6 +86,8 @@ struct Ears<W> {
     alarms: Vec<Alarm>,
     eve: Eve<W>,
     seen: Summary,
+    /// What becomes of the frame at hand.
+    passage: Passage,
 }
 
 impl Engines {
@@ -97,6 +109,7 @@ impl<W: Write> Sniffer<W> {
             alarms: Vec::new(),
             eve: Eve::new(out, wanted, evidence),
             seen: Summary::default(),
+            passage: Passage::Open,
         };
         Self { tracker: Tracker::new(settings), ears }
     }
@@ -106,14 +119,16 @@ impl<W: Write> Sniffer<W> {
         self.ears.eve.begin_file(name);
     }
 
-    /// A frame as captured.
-    pub fn frame(&mut self, frame: &Frame<'_>) {
+    /// A frame as captured; says whether it goes on.
+    pub fn frame(&mut self, frame: &Frame<'_>) -> Passage {
+        self.ears.passage = Passage::Open;
         self.ears.eve.now = frame.time;
         self.ears.eve.frame += 1;
         self.ears.eve.link = frame.link_number;
         self.ears.seen.frames += 1;
         self.ears.seen.bytes += frame.bytes.len() as u64;
         self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
+        self.ears.passage
     }
 
     /// Nothing more comes: all flows end.
@@ -172,11 +187,14 @@ impl<W: Write> Observer for Ears<W> {
     }
 
     fn packet(&mut self, packet: &Packet<'_>, place: &Place<'_>) {
-        let Self { engines, conversations, expected, stray, alarms, eve, .. } = self;
+        let Self { engines, conversations, expected, stray, alarms, eve, passage, .. } = self;
         let slot = place.flow.map(|flow| flow.slot as usize);
         if let Some(conversation) = slot.and_then(|slot| conversations.get_mut(slot)?.as_deref_mut()) {
             if conversation.is_asked() {
                 conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve });
+            }
+            if conversation.takes_stop() {
+                *passage = Passage::Closed;
             }
             return;
         }
@@ -185,6 +203,9 @@ impl<W: Write> Observer for Ears<W> {
         }
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);
+            if is_blocked {
+                *passage = Passage::Closed;
+            }
             let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
             eve.alert(&alarm, scene, |_| {});
         }
