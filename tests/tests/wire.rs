@@ -3,7 +3,7 @@
 use lockgate_tests::gateway::lockgate;
 use lockgate_tests::mail;
 use lockgate_tests::nginx::Nginx;
-use lockgate_tests::process::{Process, printed_by, run};
+use lockgate_tests::process::{Running, printed_by, run};
 use lockgate_tests::temporary::Directory;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn a_capture_of_real_programs_is_asked_about() {
     let zip = nginx.put("a.zip", mail::zip("a.txt", ATTACK));
     let port = page.split(['/', ':']).nth(4).expect("a URL has a port").to_owned();
     let file = directory.join("capture.pcap").display().to_string();
-    let mut tcpdump = Process::start(
+    let mut tcpdump = Running::start(
         Command::new("tcpdump").args([
             "-i",
             "lo",
