@@ -208,6 +208,15 @@ impl Conversation {
         let Some(flow) = place.flow else { return };
         if flow.counts.iter().map(|counts| counts.packets).sum::<u64>() <= 1 {
             self.judge_beginning(around.engines, flow);
+            // The question was not captured: who answers from the port of DNS is the server.
+            if flow.client.port == detect::DNS_PORT
+                && flow.server.port != detect::DNS_PORT
+                && packet.udp().is_some()
+                && !packet.is_fragment()
+                && dns::looks_like_answer(packet.payload)
+            {
+                self.turn(flow, around);
+            }
         }
         if !self.is_asked() {
             return;

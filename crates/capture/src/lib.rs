@@ -15,3 +15,6 @@ pub use eve::{Evidence, Wanted};
 pub use file::{CaptureError, Frame, Told, frames};
 pub use sniffer::{Enforcement, Engines, Passage, Sniffer, Summary, Unbegun};
 pub use speech::seen_as;
+
+#[cfg(test)]
+mod tests;
