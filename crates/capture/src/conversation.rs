@@ -4,6 +4,7 @@ use crate::detect::{self, BEGINNING_BYTES_MAX, Detected};
 use crate::eve::{Alarm, Eve, Known, Scene};
 use crate::expected::Expected;
 use crate::heard::Heard;
+use crate::passage::Passage;
 use crate::sniffer::{Engines, Unbegun};
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
@@ -27,6 +28,8 @@ pub struct Around<'a, W> {
     pub expected: &'a mut Expected,
     /// Where events are written.
     pub eve: &'a mut Eve<W>,
+    /// What becomes of the frame at hand.
+    pub passage: &'a mut Passage,
 }
 
 /// One flow.
@@ -85,6 +88,11 @@ impl Conversation {
     /// Whether what comes is still asked about.
     pub fn is_asked(&self) -> bool {
         self.fate == Fate::Asked
+    }
+
+    /// Whether what comes goes no further.
+    pub fn is_stopped(&self) -> bool {
+        self.fate == Fate::Stopped
     }
 
     /// The flow as it is.
@@ -256,9 +264,12 @@ impl Conversation {
     ) {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
-        // What is about this packet alone stops this packet alone.
-        if is_blocked && alarm.is_of_stream {
-            self.fate = Fate::Stopped;
+        if is_blocked {
+            *around.passage = Passage::Stopped;
+            // What is about this packet alone stops this packet alone.
+            if alarm.is_of_stream {
+                self.fate = Fate::Stopped;
+            }
         }
         let heard = self.heard.as_deref().map(|[up, down]| match alarm.direction {
             Direction::ToServer => up.bytes(),

@@ -1,15 +1,22 @@
 //! From frames to events: [`Sniffer`]. Rule: what frames mean is the tracker's to say, what is said on a flow its conversation's.
 
 use crate::conversation::{Around, Conversation, alarm_of};
-use crate::eve::{Alarm, Eve, Evidence, Scene, Wanted};
+use crate::eve::{Alarm, Eve, Evidence, Scene, Stats, Wanted};
 use crate::expected::Expected;
 use crate::file::Frame;
+use crate::passage::{Passage, StoppedFragments};
 use lockgate_ids::{Database, Watch};
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Direction;
-use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Tracker};
+use lockgate_packet::{
+    Chunk, Event, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Time, Tracker,
+};
 use std::io::{self, Write};
 use std::sync::Arc;
+
+/// What says something a second time, and differently.
+const OVERLAPS: [Event; 3] =
+    [Event::ReassemblyOverlapDifferentData, Event::Ipv4FragOverlap, Event::Ipv6FragOverlap];
 
 /// What becomes of what rules want stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +65,8 @@ pub struct Summary {
     pub flows: u64,
     /// Alerts.
     pub alerts: u64,
+    /// Frames that went no further.
+    pub stopped: u64,
 }
 
 /// Follows frames, and tells what they come to.
@@ -76,6 +85,9 @@ struct Ears<W> {
     alarms: Vec<Alarm>,
     eve: Eve<W>,
     seen: Summary,
+    /// What becomes of the frame at hand.
+    passage: Passage,
+    stopped_fragments: StoppedFragments,
 }
 
 impl Engines {
@@ -97,6 +109,8 @@ impl<W: Write> Sniffer<W> {
             alarms: Vec::new(),
             eve: Eve::new(out, wanted, evidence),
             seen: Summary::default(),
+            passage: Passage::Passes,
+            stopped_fragments: StoppedFragments::default(),
         };
         Self { tracker: Tracker::new(settings), ears }
     }
@@ -106,14 +120,51 @@ impl<W: Write> Sniffer<W> {
         self.ears.eve.begin_file(name);
     }
 
-    /// A frame as captured.
-    pub fn frame(&mut self, frame: &Frame<'_>) {
+    /// What follows is seen as it happens, at this interface.
+    pub fn begin_live(&mut self, name: &str) {
+        self.ears.eve.begin_live(name);
+    }
+
+    /// A frame as captured. Says whether it goes on, where anybody asks.
+    pub fn frame(&mut self, frame: &Frame<'_>) -> Passage {
+        self.ears.passage = Passage::Passes;
         self.ears.eve.now = frame.time;
         self.ears.eve.frame += 1;
         self.ears.eve.link = frame.link_number;
         self.ears.seen.frames += 1;
         self.ears.seen.bytes += frame.bytes.len() as u64;
-        self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
+        if frame.is_unsummed {
+            self.tracker.unsummed(frame.time, frame.link, frame.bytes, &mut self.ears);
+        } else {
+            self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
+        }
+        self.ears.seen.stopped += u64::from(self.ears.passage == Passage::Stopped);
+        self.ears.passage
+    }
+
+    /// Nothing has come up to this time: flows that were silent for too long end.
+    pub fn pass(&mut self, time: Time) {
+        self.ears.eve.now = self.ears.eve.now.max(time);
+        self.tracker.pass(time, &mut self.ears);
+    }
+
+    /// What has happened is written, as far as it has not been.
+    ///
+    /// # Errors
+    ///
+    /// Where an event could not be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.ears.eve.finish()
+    }
+
+    /// What was seen up to now, as an event.
+    pub fn stats(&mut self, stats: Stats) {
+        let seen = self.summary();
+        self.ears.eve.stats(stats, seen);
+    }
+
+    fn summary(&self) -> Summary {
+        Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen }
     }
 
     /// Nothing more comes: all flows end.
@@ -124,16 +175,28 @@ impl<W: Write> Sniffer<W> {
     pub fn end(mut self) -> io::Result<Summary> {
         self.tracker.end(&mut self.ears);
         self.ears.eve.finish()?;
-        Ok(Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen })
+        Ok(self.summary())
     }
 }
 
 impl<W> Ears<W> {
     /// A flow's conversation, and what it shares with others.
     fn conversation(&mut self, flow: &Flow) -> Option<(&mut Conversation, Around<'_, W>)> {
-        let Self { engines, conversations, expected, eve, .. } = self;
+        let Self { engines, conversations, expected, eve, passage, .. } = self;
         let conversation = conversations.get_mut(flow.slot as usize)?.as_deref_mut()?;
-        Some((conversation, Around { engines, expected, eve }))
+        Some((conversation, Around { engines, expected, eve, passage }))
+    }
+
+    /// What becomes of the frame at hand, by a packet that is in it.
+    fn pass_on(&mut self, packet: &Packet<'_>) {
+        if self.engines.enforcement == Enforcement::Told {
+            return;
+        }
+        // Of what is said twice and differently, the receiver may take what was not asked about.
+        if OVERLAPS.iter().any(|event| packet.events.has(*event)) {
+            self.passage = Passage::Stopped;
+        }
+        self.passage = self.stopped_fragments.judge(packet, self.passage, self.eve.now);
     }
 }
 
@@ -172,28 +235,37 @@ impl<W: Write> Observer for Ears<W> {
     }
 
     fn packet(&mut self, packet: &Packet<'_>, place: &Place<'_>) {
-        let Self { engines, conversations, expected, stray, alarms, eve, .. } = self;
+        let Self { engines, conversations, expected, stray, alarms, eve, passage, .. } = self;
         let slot = place.flow.map(|flow| flow.slot as usize);
         if let Some(conversation) = slot.and_then(|slot| conversations.get_mut(slot)?.as_deref_mut()) {
             if conversation.is_asked() {
-                conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve });
+                conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve, passage });
             }
-            return;
+            if conversation.is_stopped() {
+                *passage = Passage::Stopped;
+            }
+            return self.pass_on(packet);
         }
         if let Some(watch) = stray {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, place.direction)));
         }
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);
+            if is_blocked {
+                *passage = Passage::Stopped;
+            }
             let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
             eve.alert(&alarm, scene, |_| {});
         }
+        self.pass_on(packet);
     }
 
     fn flow_ends(&mut self, flow: &Flow, why: FlowEnd) {
         let Self { engines, conversations, expected, eve, .. } = self;
         if let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::take) {
-            conversation.ends(flow, why, &mut Around { engines, expected, eve });
+            // The frame at hand is not of this flow.
+            let passage = &mut Passage::default();
+            conversation.ends(flow, why, &mut Around { engines, expected, eve, passage });
         }
     }
 }

@@ -64,7 +64,7 @@ impl Wire {
         let link = self.link;
         let sniffer = self.sniffer.as_mut().ok_or_else(|| Error::new("the wire has ended"))?;
         let wire_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let frame = Frame { time: Time { micros }, link, bytes, wire_bytes };
+        let frame = Frame { time: Time { micros }, link, bytes, wire_bytes, is_unsummed: false };
         sniffer.frame(&frame);
         Ok(self.told())
     }
