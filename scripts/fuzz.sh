@@ -81,6 +81,7 @@ sources() {
     web_requests)
         for file in asking content_type patterns request rewriter rewrites scanner ruleset/replacement ruleset/words; do echo $web/$file.rs; done
         ;;
+    perl) find crates/perl/src -name '*.rs' ! -name tests.rs ;;
     ids_rules) find crates/ids/src -name '*.rs' ! -name tests.rs ! -name report.rs ;;
     settings) find crates/lockgate/src/config -name '*.rs' ! -name reference.rs ! -name tests.rs ;;
     *) echo "scripts/fuzz.sh: what is the target $1 for? Say it in sources()" >&2; return 1 ;;

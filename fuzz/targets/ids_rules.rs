@@ -3,8 +3,8 @@
 
 use lockgate_ids::{Database, Sources};
 use lockgate_model::{
-    Buffer, Database as _, Direction, FileType, Flow, Hit, Part, PartId, Protocol, Security, Sink, Transaction,
-    TransactionId,
+    Buffer, Database as _, Direction, FileType, Flow, Hit, Part, PartId, Protocol, Security, Sink,
+    Transaction, TransactionId,
 };
 use std::sync::Arc;
 
@@ -24,7 +24,9 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let mut sources = Sources::new();
     sources.add("fuzz.rules", rules);
     let (database, report) = sources.compile(Arc::new(|| 0));
-    assert!(report.rules_loaded() + report.rules_failed() <= rules.split(|byte| *byte == b'\n').count() as u64);
+    assert!(
+        report.rules_loaded() + report.rules_failed() <= rules.split(|byte| *byte == b'\n').count() as u64
+    );
     let database = Arc::new(database);
     let lengths: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
     for direction in [Direction::ToServer, Direction::ToClient] {

@@ -116,6 +116,8 @@ static void faults(void) {
 int main(void) {
     lockgate_builder *builder = lockgate_builder_new();
     EXPECT(lockgate_builder_set(builder, "HOME_NET", "[192.0.2.0/24]", NULL) == 0);
+    EXPECT(lockgate_builder_limit(builder, "part_held_bytes_max", 1 << 20, NULL) == 0);
+    EXPECT(lockgate_builder_limit(builder, "no_such_limit", 1, NULL) == LOCKGATE_FAILED);
     EXPECT(lockgate_builder_add_rules(builder, "test.rules", TEXT(RULES), NULL) == 0);
     EXPECT(lockgate_builder_add_signatures(builder, "test.ndb", TEXT("Test.Never:0:*:00112233445566778899aabbccddeeff\n"), NULL) == 0);
     database = lockgate_builder_build(builder, NULL);

@@ -22,24 +22,22 @@ const VALGRIND: [&str; 5] = [
     "--error-exitcode=9",
 ];
 
-/// The library, installed below a directory of the test's own.
+/// The library, installed below the directory of what is built.
 fn installed() -> &'static Path {
-    static INSTALLED: OnceLock<(PathBuf, Directory)> = OnceLock::new();
-    let (prefix, _) = INSTALLED.get_or_init(|| {
-        let directory = Directory::new("library");
-        let prefix = directory.join("prefix");
+    static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
         // TARGET/PROFILE/deps/TEST.
         let test = std::env::current_exe().expect("a test has a path");
         let profile = test.parent().and_then(Path::parent).expect("TARGET/PROFILE/deps");
+        let prefix = profile.join("installed");
         let name = if profile.ends_with("release") { "release" } else { "dev" };
         let mut make = Command::new("make");
         make.args(["--silent", "--directory", TREE, "install-library", &format!("PROFILE={name}")]);
         make.arg(format!("PREFIX={}", prefix.display()));
         make.env("CARGO_TARGET_DIR", profile.parent().expect("TARGET"));
         run(&mut make);
-        (prefix, directory)
-    });
-    prefix
+        prefix
+    })
 }
 
 /// Builds a program from what is installed.

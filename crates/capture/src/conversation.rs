@@ -4,7 +4,6 @@ use crate::detect::{self, BEGINNING_BYTES_MAX, Detected};
 use crate::eve::{Alarm, Eve, Known, Scene};
 use crate::expected::Expected;
 use crate::heard::Heard;
-use crate::passage::Passage;
 use crate::sniffer::{Engines, Unbegun};
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
@@ -28,8 +27,6 @@ pub struct Around<'a, W> {
     pub expected: &'a mut Expected,
     /// Where events are written.
     pub eve: &'a mut Eve<W>,
-    /// What becomes of the frame at hand.
-    pub passage: &'a mut Passage,
 }
 
 /// One flow.
@@ -48,6 +45,8 @@ pub struct Conversation {
     fate: Fate,
     /// Whether who was taken for the client is the server: the beginning was not seen, and what is said tells.
     is_turned: bool,
+    /// Whether a rule wants the packet at hand stopped.
+    stops_packet: bool,
 }
 
 /// What becomes of what comes.
@@ -82,17 +81,18 @@ impl Conversation {
             is_alerted: false,
             fate: Fate::Asked,
             is_turned: false,
+            stops_packet: false,
         }
+    }
+
+    /// Whether the packet at hand goes no further: by itself, or with all that comes.
+    pub fn takes_stop(&mut self) -> bool {
+        std::mem::take(&mut self.stops_packet) || self.fate == Fate::Stopped
     }
 
     /// Whether what comes is still asked about.
     pub fn is_asked(&self) -> bool {
         self.fate == Fate::Asked
-    }
-
-    /// Whether what comes goes no further.
-    pub fn is_stopped(&self) -> bool {
-        self.fate == Fate::Stopped
     }
 
     /// The flow as it is.
@@ -208,6 +208,15 @@ impl Conversation {
         let Some(flow) = place.flow else { return };
         if flow.counts.iter().map(|counts| counts.packets).sum::<u64>() <= 1 {
             self.judge_beginning(around.engines, flow);
+            // The question was not captured: who answers from the port of DNS is the server.
+            if flow.client.port == detect::DNS_PORT
+                && flow.server.port != detect::DNS_PORT
+                && packet.udp().is_some()
+                && !packet.is_fragment()
+                && dns::looks_like_answer(packet.payload)
+            {
+                self.turn(flow, around);
+            }
         }
         if !self.is_asked() {
             return;
@@ -264,12 +273,10 @@ impl Conversation {
     ) {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
-        if is_blocked {
-            *around.passage = Passage::Stopped;
-            // What is about this packet alone stops this packet alone.
-            if alarm.is_of_stream {
-                self.fate = Fate::Stopped;
-            }
+        // What is about this packet alone stops this packet alone.
+        self.stops_packet |= is_blocked;
+        if is_blocked && alarm.is_of_stream {
+            self.fate = Fate::Stopped;
         }
         let heard = self.heard.as_deref().map(|[up, down]| match alarm.direction {
             Direction::ToServer => up.bytes(),
@@ -299,6 +306,10 @@ impl Conversation {
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {
                 self.odd.push((name, direction));
+                // A connection of TLS is one transaction: what is odd on one side is asked about on both.
+                if self.spoken == Some(Protocol::Tls) {
+                    self.odd.push((name, direction.reverse()));
+                }
             }
             around.eve.anomaly(flow, direction, self.spoken, name);
         }

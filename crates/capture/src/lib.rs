@@ -24,3 +24,6 @@ pub use queue::{Overload, Queue};
 pub use sniffer::{Enforcement, Engines, Sniffer, Summary, Unbegun};
 pub use speech::seen_as;
 pub use system::{Signals, Waited};
+
+#[cfg(test)]
+mod tests;

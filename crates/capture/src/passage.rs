@@ -16,9 +16,9 @@ const PACKETS_MAX: usize = 16 << 10;
 pub enum Passage {
     /// It does.
     #[default]
-    Passes,
-    /// It goes no further.
-    Stopped,
+    Open,
+    /// A rule wants it stopped, or has wanted that of its flow.
+    Closed,
 }
 
 /// Which packet a fragment is of.
@@ -61,9 +61,9 @@ impl StoppedFragments {
             }
         }
         if self.packets.contains(&whole) {
-            return Passage::Stopped;
+            return Passage::Closed;
         }
-        if passage == Passage::Stopped {
+        if passage == Passage::Closed {
             self.packets.insert(whole);
             self.by_age.push_back((now, whole));
         }
@@ -90,10 +90,10 @@ mod tests {
             assert!(packet.is_fragment());
             stopped.judge(&packet, passage, Time::from_seconds(seconds))
         };
-        assert_eq!(judge(1, Passage::Passes, 10), Passage::Passes);
-        assert_eq!(judge(1, Passage::Stopped, 10), Passage::Stopped);
-        assert_eq!(judge(1, Passage::Passes, 100), Passage::Stopped);
-        assert_eq!(judge(2, Passage::Passes, 100), Passage::Passes);
-        assert_eq!(judge(1, Passage::Passes, 131), Passage::Passes);
+        assert_eq!(judge(1, Passage::Open, 10), Passage::Open);
+        assert_eq!(judge(1, Passage::Closed, 10), Passage::Closed);
+        assert_eq!(judge(1, Passage::Open, 100), Passage::Closed);
+        assert_eq!(judge(2, Passage::Open, 100), Passage::Open);
+        assert_eq!(judge(1, Passage::Open, 131), Passage::Open);
     }
 }

@@ -139,8 +139,8 @@ impl Queue {
                 is_unsummed: packet.is_unsummed,
             };
             let verdict = match judge(frame) {
-                Passage::Passes => ACCEPT,
-                Passage::Stopped => DROP,
+                Passage::Open => ACCEPT,
+                Passage::Closed => DROP,
             };
             let said = [verdict.to_be_bytes(), packet.id.to_be_bytes()].concat();
             match socket.send(&message(VERDICT, 0, *number, &[(attribute::VERDICT, &said)])) {

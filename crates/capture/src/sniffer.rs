@@ -109,7 +109,7 @@ impl<W: Write> Sniffer<W> {
             alarms: Vec::new(),
             eve: Eve::new(out, wanted, evidence),
             seen: Summary::default(),
-            passage: Passage::Passes,
+            passage: Passage::Open,
             stopped_fragments: StoppedFragments::default(),
         };
         Self { tracker: Tracker::new(settings), ears }
@@ -127,7 +127,7 @@ impl<W: Write> Sniffer<W> {
 
     /// A frame as captured. Says whether it goes on, where anybody asks.
     pub fn frame(&mut self, frame: &Frame<'_>) -> Passage {
-        self.ears.passage = Passage::Passes;
+        self.ears.passage = Passage::Open;
         self.ears.eve.now = frame.time;
         self.ears.eve.frame += 1;
         self.ears.eve.link = frame.link_number;
@@ -138,7 +138,7 @@ impl<W: Write> Sniffer<W> {
         } else {
             self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
         }
-        self.ears.seen.stopped += u64::from(self.ears.passage == Passage::Stopped);
+        self.ears.seen.stopped += u64::from(self.ears.passage == Passage::Closed);
         self.ears.passage
     }
 
@@ -182,9 +182,9 @@ impl<W: Write> Sniffer<W> {
 impl<W> Ears<W> {
     /// A flow's conversation, and what it shares with others.
     fn conversation(&mut self, flow: &Flow) -> Option<(&mut Conversation, Around<'_, W>)> {
-        let Self { engines, conversations, expected, eve, passage, .. } = self;
+        let Self { engines, conversations, expected, eve, .. } = self;
         let conversation = conversations.get_mut(flow.slot as usize)?.as_deref_mut()?;
-        Some((conversation, Around { engines, expected, eve, passage }))
+        Some((conversation, Around { engines, expected, eve }))
     }
 
     /// What becomes of the frame at hand, by a packet that is in it.
@@ -194,7 +194,7 @@ impl<W> Ears<W> {
         }
         // Of what is said twice and differently, the receiver may take what was not asked about.
         if OVERLAPS.iter().any(|event| packet.events.has(*event)) {
-            self.passage = Passage::Stopped;
+            self.passage = Passage::Closed;
         }
         self.passage = self.stopped_fragments.judge(packet, self.passage, self.eve.now);
     }
@@ -239,10 +239,10 @@ impl<W: Write> Observer for Ears<W> {
         let slot = place.flow.map(|flow| flow.slot as usize);
         if let Some(conversation) = slot.and_then(|slot| conversations.get_mut(slot)?.as_deref_mut()) {
             if conversation.is_asked() {
-                conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve, passage });
+                conversation.packet(packet, place, alarms, &mut Around { engines, expected, eve });
             }
-            if conversation.is_stopped() {
-                *passage = Passage::Stopped;
+            if conversation.takes_stop() {
+                *passage = Passage::Closed;
             }
             return self.pass_on(packet);
         }
@@ -252,7 +252,7 @@ impl<W: Write> Observer for Ears<W> {
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);
             if is_blocked {
-                *passage = Passage::Stopped;
+                *passage = Passage::Closed;
             }
             let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
             eve.alert(&alarm, scene, |_| {});
@@ -263,9 +263,7 @@ impl<W: Write> Observer for Ears<W> {
     fn flow_ends(&mut self, flow: &Flow, why: FlowEnd) {
         let Self { engines, conversations, expected, eve, .. } = self;
         if let Some(conversation) = conversations.get_mut(flow.slot as usize).and_then(Option::take) {
-            // The frame at hand is not of this flow.
-            let passage = &mut Passage::default();
-            conversation.ends(flow, why, &mut Around { engines, expected, eve, passage });
+            conversation.ends(flow, why, &mut Around { engines, expected, eve });
         }
     }
 }

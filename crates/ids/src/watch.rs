@@ -61,6 +61,8 @@ pub struct Watch {
     is_known: [bool; 2],
     /// Events of the protocol since the last packet.
     events: Vec<Box<str>>,
+    /// Of the rules that have no pattern, those that are about the flow at all, once a second packet of that side comes.
+    standing: [Option<Box<[u32]>>; 2],
     /// Whether a rule lets the whole flow pass.
     is_passed: bool,
 }
@@ -154,6 +156,7 @@ impl Watch {
             is_begun: [false; 2],
             is_known: [false; 2],
             events: Vec::new(),
+            standing: [None, None],
             is_passed: false,
         }
     }
@@ -233,8 +236,8 @@ impl Watch {
         let group = database.groups.of(moment.carrier, moment.direction);
         let found = self.candidates(&database, group, moment);
         let mut steps = STEPS_OF_PACKET_MAX;
-        let unsearched = if moment.packet.is_some() { &*group.unsearched } else { &[] };
-        let mut unsearched = unsearched.iter().copied().peekable();
+        let standing = moment.packet.map(|_| self.standing(&database, group, moment)).unwrap_or_default();
+        let mut unsearched = standing.iter().copied().peekable();
         let mut found = found.into_iter().peekable();
         let mut is_passed = false;
         loop {
@@ -257,6 +260,9 @@ impl Watch {
             }
         }
         let side = at(moment.direction);
+        if moment.is_of_one_way() && self.is_begun[side] {
+            self.standing[side] = Some(standing);
+        }
         if moment.flow.is_some() && !is_passed {
             self.is_begun[side] = true;
             self.is_known[side] |= self.facts.is_recognised;
@@ -265,6 +271,18 @@ impl Watch {
             side.is_new = false;
         }
         self.events.clear();
+    }
+
+    /// Of the rules that have no pattern, those that may be about what goes between these two.
+    fn standing(&mut self, database: &Database, group: &Group, moment: &Moment<'_, '_>) -> Box<[u32]> {
+        let known = self.standing[at(moment.direction)].take().filter(|_| moment.is_of_one_way());
+        known.unwrap_or_else(|| {
+            let is_between = |rule: &&u32| {
+                let header = &database.rules[**rule as usize].header;
+                header.is_between(moment.source, moment.destination)
+            };
+            group.unsearched.iter().filter(is_between).copied().collect()
+        })
     }
 
     /// The rules of which something was found, each once.
@@ -283,6 +301,9 @@ impl Watch {
             }));
         }
         let nothing = |rule: &u32| Candidate { rule: *rule, found: Found::Nothing };
+        if moment.packet.is_some() && (moment.flow.is_none() || !self.is_begun[at(moment.direction)]) {
+            found.extend(group.firsts.iter().map(nothing));
+        }
         for event in &self.events {
             found.extend(database.groups.with_protocol_event(event).iter().map(nothing));
         }
@@ -457,6 +478,12 @@ fn ports_of(packet: &Packet<'_>) -> (u16, u16) {
 }
 
 impl Moment<'_, '_> {
+    /// Whether all packets of its flow that go its way have the same addresses and ports: not so where somebody on the way
+    /// speaks by ICMP.
+    fn is_of_one_way(&self) -> bool {
+        self.flow.is_some() && matches!(self.carrier, Carrier::Tcp | Carrier::Udp)
+    }
+
     /// Whether it is of the protocol that a rule is about, as far as packets say.
     fn is_of(&self, protocol: Protocol) -> bool {
         let Some(packet) = self.packet else { return true };

@@ -108,6 +108,10 @@ int lockgate_builder_add_rules_file(lockgate_builder *builder, const char *path,
 int lockgate_builder_add_signatures(lockgate_builder *builder, const char *name, const void *bytes, size_t length,
                                     lockgate_error **error);
 int lockgate_builder_add_signatures_file(lockgate_builder *builder, const char *path, lockgate_error **error);
+/* A limit, by its name in the gateway's configuration: of one message "depth_max", "parts_max", "expansion_max",
+ * "expansion_free_bytes", "decoded_bytes_max", "part_held_bytes_max", "held_bytes_max"; of all messages of the database
+ * together "content_pool_bytes". Returns 0, or LOCKGATE_FAILED. */
+int lockgate_builder_limit(lockgate_builder *builder, const char *name, uint64_t value, lockgate_error **error);
 /* Builds the database, and frees the builder in any case. It fails where of a file with rules not one can be used; what else
  * is left out, the database lists. */
 lockgate_database *lockgate_builder_build(lockgate_builder *builder, lockgate_error **error);
@@ -166,7 +170,7 @@ void lockgate_inspection_free(lockgate_inspection *inspection);
 /* Packets of many flows; `link_type` as in capture files: 1 for Ethernet, 101 for IP. */
 lockgate_wire *lockgate_wire_open(const lockgate_database *database, uint32_t link_type, lockgate_error **error);
 /* The next packet, captured so many microseconds after 1970. DROP says that it is not to go on: a rule that asks for that has
- * matched in it, or did in its flow. */
+ * matched in it, or has matched in what its flow has brought so far. */
 lockgate_verdict lockgate_wire_packet(lockgate_wire *wire, uint64_t time, const void *bytes, size_t length,
                                       lockgate_error **error);
 /* What the last packet has led to, from 0; returns 1, or 0 behind the last. Valid until the next packet. */

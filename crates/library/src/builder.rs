@@ -13,11 +13,12 @@ use {lockgate_antivirus as antivirus, lockgate_ids as ids};
 const PARTS_BYTES_MAX: u64 = 256 << 20;
 
 /// Rules and signatures, before they are compiled.
-#[derive(Default)]
 pub struct Builder {
     rules: ids::Sources,
     has_signatures: bool,
     signatures: antivirus::Sources,
+    limits: Limits,
+    parts_bytes_max: u64,
 }
 
 /// All that flows share.
@@ -35,7 +36,43 @@ pub struct Shared {
     flows: AtomicU64,
 }
 
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            rules: ids::Sources::new(),
+            has_signatures: false,
+            signatures: antivirus::Sources::new(),
+            limits: Limits::default(),
+            parts_bytes_max: PARTS_BYTES_MAX,
+        }
+    }
+}
+
 impl Builder {
+    /// Sets a limit.
+    pub fn limit(&mut self, name: &str, value: u64) -> Result<(), Error> {
+        let limits = &mut self.limits;
+        let place = match name {
+            "depth_max" => {
+                limits.depth_max = u16::try_from(value).map_err(|_| too_large(name))?;
+                return Ok(());
+            }
+            "parts_max" => {
+                limits.parts_max = u32::try_from(value).map_err(|_| too_large(name))?;
+                return Ok(());
+            }
+            "expansion_max" => &mut limits.expansion_max,
+            "expansion_free_bytes" => &mut limits.expansion_free_bytes,
+            "decoded_bytes_max" => &mut limits.decoded_bytes_max,
+            "part_held_bytes_max" => &mut limits.part_held_bytes_max,
+            "held_bytes_max" => &mut limits.held_bytes_max,
+            "content_pool_bytes" => &mut self.parts_bytes_max,
+            _ => return Err(Error::new(format!("{name:?} is no limit that is known"))),
+        };
+        *place = value;
+        Ok(())
+    }
+
     /// Says what a variable stands for.
     pub fn set(&mut self, name: &str, list: &str) -> Result<(), Error> {
         let name = name.trim_start_matches('$');
@@ -90,9 +127,9 @@ impl Builder {
             number: 1,
             databases,
             policy: Arc::new(Policy::default()),
-            limits: Arc::new(Limits::default()),
+            limits: Arc::new(self.limits),
         };
-        let pools = Pools { hold: Pool::new(0), parts: Pool::new(PARTS_BYTES_MAX) };
+        let pools = Pools { hold: Pool::new(0), parts: Pool::new(self.parts_bytes_max) };
         let flows = AtomicU64::new(0);
         Ok(Shared { generation: Arc::new(generation), pools, rules, in_use, failures, flows })
     }
@@ -103,6 +140,10 @@ impl Shared {
     pub fn next_flow(&self) -> u64 {
         self.flows.fetch_add(1, Ordering::Relaxed) + 1
     }
+}
+
+fn too_large(name: &str) -> Error {
+    Error::new(format!("{name}: more than can be counted"))
 }
 
 /// Reads a file that the caller names.
@@ -119,6 +160,8 @@ mod tests {
         let mut builder = Builder::default();
         builder.set("$HOME_NET", "[10.0.0.0/8]").unwrap();
         assert!(builder.set("HOME_NET", "nowhere").is_err());
+        builder.limit("held_bytes_max", 1 << 20).unwrap();
+        assert!(builder.limit("depth_max", 1 << 20).is_err() && builder.limit("no_such", 1).is_err());
         builder.add_rules("a.rules", b"alert http any any -> any any (content:\"x\"; sid:1;)\nalert http any any -> any any (nonsense; sid:2;)\n".to_vec());
         let shared = builder.build().unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!((shared.in_use, shared.failures.len()), (1, 1));

@@ -3,7 +3,7 @@
 use crate::alert::{Alert, Verdict};
 use crate::builder::Shared;
 use crate::error::Error;
-use lockgate_capture::{Enforcement, Engines, Evidence, Frame, Sniffer, Wanted};
+use lockgate_capture::{Enforcement, Engines, Evidence, Frame, Passage, Sniffer, Unbegun, Wanted};
 use lockgate_packet::{Delivery, LinkType, Settings, Time};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +34,7 @@ pub struct Wire {
     /// `None` behind its end.
     sniffer: Option<Sniffer<Lines>>,
     link: LinkType,
+    link_number: u32,
     lines: Lines,
     events: Vec<u8>,
     alerts: Vec<Alert>,
@@ -51,22 +52,25 @@ impl Wire {
             pools: shared.pools.clone(),
             rules: Some(Arc::clone(&shared.rules)),
             enforcement: Enforcement::Stopped,
+            unbegun: Unbegun::Asked,
         };
         // Whoever may still drop a packet must know what it brings before it goes on.
         let settings = Settings { delivery: Delivery::Immediate, ..Settings::default() };
         let lines = Lines::default();
         let sniffer = Sniffer::new(settings, engines, lines.clone(), Wanted::All, Evidence::Rule);
-        Ok(Self { sniffer: Some(sniffer), link, lines, events: Vec::new(), alerts: Vec::new() })
+        let link_number = link_type;
+        Ok(Self { sniffer: Some(sniffer), link, link_number, lines, events: Vec::new(), alerts: Vec::new() })
     }
 
     /// The next packet.
     pub fn packet(&mut self, micros: u64, bytes: &[u8]) -> Result<Verdict, Error> {
-        let link = self.link;
+        let (link, link_number) = (self.link, self.link_number);
         let sniffer = self.sniffer.as_mut().ok_or_else(|| Error::new("the wire has ended"))?;
         let wire_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let frame = Frame { time: Time { micros }, link, bytes, wire_bytes, is_unsummed: false };
-        sniffer.frame(&frame);
-        Ok(self.told())
+        let frame = Frame { time: Time { micros }, link, link_number, bytes, wire_bytes, is_unsummed: false };
+        let passage = sniffer.frame(&frame);
+        let told = self.told();
+        Ok(if passage == Passage::Closed { Verdict::Drop } else { told })
     }
 
     /// Nothing more comes.

@@ -111,7 +111,10 @@ impl Smtp {
         match verb.as_slice() {
             b"HELO" | b"EHLO" => self.hello = Some(shown(argument)),
             b"MAIL" => {
-                self.envelope_ends(telling);
+                self.side_ends(telling);
+                if self.transaction.sender.is_some() {
+                    self.envelope_ends(telling);
+                }
                 self.transaction.sender = Some(path(argument));
             }
             b"RCPT" if self.transaction.recipients.len() < RECIPIENTS_MAX => {

@@ -34,6 +34,8 @@ struct Known {
     ja4: Option<String>,
     alpn: Vec<String>,
     certificate: Option<(Certificate, String)>,
+    /// What was odd.
+    told: Vec<&'static str>,
 }
 
 impl Tls {
@@ -63,10 +65,10 @@ impl Tls {
                 Said::Hello(hello) => self.known.hello(&hello, direction, message),
                 Said::Certificates(chain) => {
                     if let Some(name) = self.known.certificates(&chain, message) {
-                        telling.odd.push((name, direction));
+                        self.known.odd(name, direction, telling);
                     }
                 }
-                Said::Odd(oddity) => telling.odd.push((oddity.name(), direction)),
+                Said::Odd(oddity) => self.known.odd(oddity.name(), direction, telling),
                 Said::Encrypted => {}
             }
         }
@@ -104,6 +106,14 @@ impl Tls {
 }
 
 impl Known {
+    /// Each is told once in a connection.
+    fn odd<W: Write>(&mut self, name: &'static str, direction: Direction, telling: &mut Telling<'_, W>) {
+        if !self.told.contains(&name) {
+            self.told.push(name);
+            telling.odd.push((name, direction));
+        }
+    }
+
     fn hello(&mut self, hello: &Hello, direction: Direction, message: &mut Message) {
         let version = hello.version();
         message.fill(Buffer::TlsVersion, &version.to_be_bytes());

@@ -1,7 +1,7 @@
 //! Which rules a packet may be about: [`Groups`], by protocol and direction. Rule: each has one search for all fast patterns of
 //! its rules, and a list of those that have none.
 
-use crate::packets::asked::{Asked, Reads};
+use crate::packets::asked::{Asked, Occasion, Reads};
 use crate::ruleset::bits::FlowTest;
 use crate::ruleset::header::Protocol;
 use crate::search::{Search, SearchBuilder};
@@ -65,6 +65,7 @@ struct Gathered {
     packet: SearchBuilder,
     stream: SearchBuilder,
     unsearched: Vec<u32>,
+    firsts: Vec<u32>,
 }
 
 /// All of them.
@@ -84,6 +85,8 @@ pub(crate) struct Group {
     pub stream: Option<Search>,
     /// Rules that have no pattern, asked by each packet.
     pub unsearched: Box<[u32]>,
+    /// Rules that are about addresses alone, asked by the first packet of each side.
+    pub firsts: Box<[u32]>,
 }
 
 /// All rules that are about packets.
@@ -122,7 +125,11 @@ impl GroupsBuilder {
         for carrier in CARRIERS.into_iter().filter(|carrier| carrier.carries(protocol)) {
             let directions = DIRECTIONS.into_iter();
             for direction in directions.filter(|its| flow.direction.is_none_or(|wanted| wanted == *its)) {
-                self.gathered[index(carrier, direction)].add(rule, carrier, asked.reads, fast);
+                let gathered = &mut self.gathered[index(carrier, direction)];
+                match asked.occasion {
+                    Occasion::FirstOfSide => gathered.firsts.push(rule),
+                    _ => gathered.add(rule, carrier, asked.reads, fast),
+                }
             }
         }
     }
@@ -133,6 +140,7 @@ impl GroupsBuilder {
             packet: gathered.packet.finish(),
             stream: gathered.stream.finish(),
             unsearched: gathered.unsearched.into(),
+            firsts: gathered.firsts.into(),
         });
         Groups { groups, events: self.events, protocol_events: self.protocol_events }
     }

@@ -116,6 +116,25 @@ pub unsafe extern "C" fn lockgate_builder_add_signatures_file(
 ///
 /// As the header asks.
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn lockgate_builder_limit(
+    builder: *mut Builder,
+    name: *const c_char,
+    value: u64,
+    error: *mut *mut Error,
+) -> c_int {
+    // SAFETY: as the header asks.
+    unsafe {
+        guarded(error, FAILED, || {
+            reached(builder, "the builder")?.limit(text(name, "the name")?, value)?;
+            Ok(OK)
+        })
+    }
+}
+
+/// # Safety
+///
+/// As the header asks.
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn lockgate_builder_build(
     builder: *mut Builder,
     error: *mut *mut Error,

@@ -257,6 +257,11 @@ pub fn looks_like(datagram: &[u8]) -> bool {
     Message::parse(datagram, Side::Client).is_some_and(|message| message.is_whole())
 }
 
+/// The same of an answer.
+pub fn looks_like_answer(datagram: &[u8]) -> bool {
+    Header::read(datagram).is_some_and(|header| header.is_response()) && looks_like(datagram)
+}
+
 /// Whether the first bytes of a message are those of a header that could announce so many bytes.
 pub(super) fn begins_like(bytes: &[u8], length: usize) -> bool {
     Header::read(bytes).is_some_and(|header| header.fits(length))

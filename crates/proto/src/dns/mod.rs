@@ -20,7 +20,9 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use message::{Data, Header, Message, NAMES_BYTES_MAX, Question, RECORDS_MAX, Record, looks_like};
+pub use message::{
+    Data, Header, Message, NAMES_BYTES_MAX, Question, RECORDS_MAX, Record, looks_like, looks_like_answer,
+};
 pub use name::{LABELS_MAX, NAME_BYTES_MAX};
 pub use registry::{kind_name, response_code_name};
 pub use stream::{MESSAGE_BYTES_MAX, Stream};

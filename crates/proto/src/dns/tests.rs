@@ -56,6 +56,7 @@ fn answer() -> Vec<u8> {
 fn an_answer_with_each_kind_of_record() {
     let message = Message::parse(&answer(), Side::Server).unwrap();
     assert_eq!(message.oddities, []);
+    assert!(looks_like_answer(&answer()) && !looks_like_answer(&answer()[..60]));
     let header = message.header;
     assert!(header.is_response() && header.is_authoritative() && header.is_recursion_desired());
     assert!(header.is_recursion_available() && !header.is_truncated() && !header.is_z_set());

@@ -97,9 +97,8 @@ impl Hello {
             let kind = extensions.u16()?;
             let content = extensions.within_u16()?;
             self.extensions.push(kind);
-            // What is in one says nothing of the next: it is read as far as it goes.
-            let read = self.read_extension(kind, content, odd);
-            if read.is_err() && !odd.contains(&Oddity::HandshakeInvalidLength) {
+            // What is in one says nothing of the next: it is read as far as it goes, and only the name is worth a word.
+            if self.read_extension(kind, content, odd).is_err() && kind == SERVER_NAME {
                 odd.push(Oddity::HandshakeInvalidLength);
             }
         }

@@ -17,9 +17,7 @@ pub enum Oddity {
     HandshakeInvalidLength,
     /// An alert that is not two bytes.
     InvalidAlertMessage,
-    /// A heartbeat (RFC 6520) before anything is encrypted.
-    HeartbeatMessage,
-    /// One that is neither request nor response, or with less padding than it must have.
+    /// A heartbeat (RFC 6520) that is neither request nor response, or with less padding than it must have.
     InvalidHeartbeatMessage,
     /// One that says it has more in it than it has (CVE-2014-0160).
     OverflowHeartbeatMessage,
@@ -60,7 +58,6 @@ impl Oddity {
             Self::InvalidHandshakeMessage => "tls.invalid_handshake_message",
             Self::HandshakeInvalidLength => "tls.handshake_invalid_length",
             Self::InvalidAlertMessage => "tls.invalid_alert_message",
-            Self::HeartbeatMessage => "tls.heartbeat_message",
             Self::InvalidHeartbeatMessage => "tls.invalid_heartbeat_message",
             Self::OverflowHeartbeatMessage => "tls.overflow_heartbeat_message",
             Self::MultipleSniExtensions => "tls.multiple_sni_extensions",

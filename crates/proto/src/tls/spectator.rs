@@ -160,7 +160,7 @@ impl Spectator {
                 if self.record_left == 0 {
                     let oddity = match kind {
                         ALERT => (self.record_bytes != 2).then_some(Oddity::InvalidAlertMessage),
-                        _ => Some(self.heartbeat()),
+                        _ => self.heartbeat(),
                     };
                     each_of(oddity, each);
                     self.message.clear();
@@ -170,15 +170,16 @@ impl Spectator {
         content.len()
     }
 
-    fn heartbeat(&self) -> Oddity {
-        let [kind, high, low] = *self.message else { return Oddity::InvalidHeartbeatMessage };
+    /// What is odd about a heartbeat: before anything is encrypted, one is rare, but no more than that.
+    fn heartbeat(&self) -> Option<Oddity> {
+        let [kind, high, low] = *self.message else { return Some(Oddity::InvalidHeartbeatMessage) };
         let payload = usize::from(u16::from_be_bytes([high, low]));
         let rest = self.record_bytes.saturating_sub(HEARTBEAT_HEADER_BYTES);
         match rest.checked_sub(payload) {
-            _ if !matches!(kind, 1 | 2) => Oddity::InvalidHeartbeatMessage,
-            None => Oddity::OverflowHeartbeatMessage,
-            Some(padding) if padding < HEARTBEAT_PADDING_BYTES_MIN => Oddity::InvalidHeartbeatMessage,
-            Some(_) => Oddity::HeartbeatMessage,
+            _ if !matches!(kind, 1 | 2) => Some(Oddity::InvalidHeartbeatMessage),
+            None => Some(Oddity::OverflowHeartbeatMessage),
+            Some(padding) if padding < HEARTBEAT_PADDING_BYTES_MIN => Some(Oddity::InvalidHeartbeatMessage),
+            Some(_) => None,
         }
     }
 

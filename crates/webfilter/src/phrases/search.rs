@@ -17,15 +17,17 @@ mod windows;
 use super::block::Speed;
 use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
-use classes::Classes;
+use classes::{BYTES as CLASSED, Classes};
 pub(super) use copies::Copies;
 use cores::{beginnings, chosen, cores};
 pub(super) use places::Open;
-use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, Sought, words};
+use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, OpenWindows, Sought, words};
 use prose::Prose;
 use std::cell::RefCell;
 use std::ops::Range;
-use windows::{BEFORE, CORE_BYTES, Cores, Edges, Entry, Filter, Kind, Windows};
+use windows::{
+    BEFORE, CORE_BYTES, CORE_EDGES, Cores, Edges, Entry, Filter, Kind, LONG, SHORT_EDGES, Windows,
+};
 
 thread_local! {
     /// Room for the places of a batch. Nothing is read in it that was not written for the same batch.
@@ -60,19 +62,13 @@ pub(super) struct Pattern {
     pub readings: In,
 }
 
-/// A place has what some pattern begins with.
-#[derive(Clone, Copy, Debug)]
-struct Met {
-    word: u64,
-    /// Whether something was found there that had not been found, or there is nothing to find.
-    is_news: bool,
-}
-
-impl Met {
-    /// What two readings have at places that begin alike.
-    fn or(self, other: Option<Self>) -> Self {
-        Self { is_news: self.is_news || other.is_some_and(|other| other.is_news), ..self }
-    }
+/// What a place has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Met {
+    /// Nothing that any pattern begins with, as far as a word has room for it.
+    Nothing,
+    /// What some pattern begins with, or may.
+    Alike,
 }
 
 /// What is looked at in a reading.
@@ -87,7 +83,7 @@ pub(super) struct Span<'a> {
 impl Span<'_> {
     /// The places that have a window behind them.
     fn places(&self) -> Range<usize> {
-        let end = self.places.end.min(self.text.len().saturating_sub(Kind::Three.length()));
+        let end = self.places.end.min(self.text.len().saturating_sub(CLASSED));
         self.places.start.min(end)..end
     }
 }
@@ -97,7 +93,7 @@ impl Span<'_> {
 pub(super) struct Search {
     patterns: Vec<Pattern>,
     /// By kind, as what follows.
-    windows: [Windows; 5],
+    windows: [Windows; 4],
     sought: Sought,
     /// Patterns that have no window: a byte of each, and where it stands.
     tiny: Vec<(u8, usize, u32)>,
@@ -111,24 +107,30 @@ impl Search {
         let texts: Vec<&[u8]> = patterns.iter().map(|pattern| &pattern.bytes[near(pattern)]).collect();
         let prose = Prose::new(texts.iter().copied());
         let chosen = chosen(&texts.iter().map(|text| windows(text)).collect::<Vec<_>>(), &prose);
-        let mut entries: [Vec<Entry>; 5] = Default::default();
+        let mut entries: [Vec<Entry>; 4] = Default::default();
         let mut tiny = Vec::new();
+        let mut short: [Vec<Entry>; 2] = Default::default();
         for ((text, window), number) in texts.iter().zip(chosen).zip(0_u32..) {
-            if let Some((kind, at)) = window.and_then(|window| around(window, text, &prose)) {
-                entries[kind as usize].push(Entry::new(text, at, number));
+            if let Some((kind, at, bytes)) = window.and_then(|window| around(window, text, &prose)) {
+                let entry = Entry::new(text, at, number);
+                entries[kind as usize].push(entry);
+                if kind == Kind::Short {
+                    short[usize::from(bytes < CLASSED)].push(entry);
+                }
             } else {
                 let at = text.iter().position(|byte| *byte != b' ').unwrap_or(0);
                 tiny.extend(text.get(at).map(|byte| (*byte, at, number)));
             }
         }
-        let sought = sought(&entries, &prose);
-        let [behind, before, core, three, two] = entries;
+        let [threes, twos] = short;
+        let classes = (threes.len() + twos.len() > 0).then(|| Classes::new(&threes, &twos));
+        let sought = sought(&entries, classes, &prose);
+        let [behind, before, core, short] = entries;
         let windows = [
-            Windows::new(behind, &sought.behind),
-            Windows::new(before, &sought.before),
-            Windows::new(core, &sought.open.core),
-            Windows::new(three, &sought.open.three),
-            Windows::new(two, &sought.open.two),
+            Windows::new(behind, Kind::Behind.length(), sought.behind.mix, LONG * 64),
+            Windows::new(before, Kind::Before.length(), sought.before.mix, LONG * 64),
+            Windows::new(core, Kind::Core.length(), sought.core.mix, CORE_EDGES),
+            Windows::new(short, Kind::Short.length(), sought.short.mix, SHORT_EDGES),
         ];
         Self { patterns, windows, sought, tiny, speed: Speed::detect() }
     }
@@ -145,36 +147,25 @@ impl Search {
 
     /// What is looked for in a page that begins.
     pub fn open(&self) -> Open {
-        self.sought.open.clone()
+        Open::all()
     }
 
     /// Finds the patterns whose windows have their places in a reading.
     pub fn scan(&self, span: &mut Span<'_>, open: &mut Open) {
         let places = span.places();
-        ROOM.with_borrow_mut(|batch| {
-            self.walk(batch, span.text, places, open, &mut |kind, at, open| {
-                if let Some(met) = self.verify(kind, at, span) {
-                    self.close(kind, met, open, &[&*span]);
-                }
-            });
-        });
+        ROOM.with_borrow_mut(|batch| self.walk(batch, span, places, open.of(span.which)));
         self.scan_for_tiny(span);
     }
 
     /// All places of a text where windows may stand.
-    fn walk(
-        &self,
-        batch: &mut Batch,
-        text: &[u8],
-        places: Range<usize>,
-        open: &mut Open,
-        found: &mut impl FnMut(Kind, usize, &mut Open),
-    ) {
+    fn walk(&self, batch: &mut Batch, span: &mut Span<'_>, places: Range<usize>, open: &mut OpenWindows) {
         for from in places.clone().step_by(BATCH) {
             let bits = first((places.end - from).min(BATCH));
-            self.look(batch, text, from, &Masks { cores: bits, short: bits }, None, open);
+            self.look(batch, span.text, from, &Masks { cores: bits, short: bits }, None, open);
             for (kind, places) in batch.kept() {
-                places.iter().for_each(|at| found(kind, from + usize::from(*at), open));
+                for at in places {
+                    self.find(kind, from + usize::from(*at), span, open);
+                }
             }
         }
     }
@@ -187,7 +178,7 @@ impl Search {
         from: usize,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
-        open: &Open,
+        open: &OpenWindows,
     ) {
         let copy: Near;
         let near: &Near = match from.checked_sub(BEFORE).and_then(|before| text[before..].first_chunk()) {
@@ -213,62 +204,45 @@ impl Search {
         }
     }
 
-    /// A window that may be one of the kind has its place there. What it begins with, where a pattern has that as well, as far as
-    /// a word has room for it, or where nothing has anything like it.
+    /// A window that may be one of the kind has its place there: finds the patterns that do.
     #[inline]
-    fn verify(&self, kind: Kind, place: usize, span: &mut Span<'_>) -> Option<Met> {
-        let at = place.checked_sub(kind.before())?;
-        let (word, around) = words(span.text, at);
-        let before = (around >> (8 * (BEFORE - 1))) as u8;
-        let is_possible = match kind {
-            Kind::Behind | Kind::Before => true,
-            Kind::Core => self.sought.core.holds(before, word),
-            Kind::Three => self.sought.three.holds(before, word),
-            Kind::Two => self.sought.two.holds(before, word),
-        };
-        if !is_possible {
-            return None;
-        }
+    fn find(&self, kind: Kind, place: usize, span: &mut Span<'_>, open: &mut OpenWindows) -> Met {
+        let Some(at) = place.checked_sub(kind.before()) else { return Met::Nothing };
+        let (word, _) = words(span.text, at);
         let entries = self.windows[kind as usize].of(word);
-        let mut is_any = entries.is_empty();
-        let mut is_news = is_any;
+        let (mut met, mut is_news) = (Met::Nothing, false);
         for entry in entries.iter().filter(|entry| entry.agrees(word)) {
-            is_any = true;
+            met = Met::Alike;
             if let Some(start) = at.checked_sub(usize::from(entry.at))
                 && let Some(pattern) = self.patterns.get(entry.pattern as usize)
             {
                 is_news |= compare(pattern, start, span);
             }
         }
-        is_any.then_some(Met { word, is_news })
+        if is_news {
+            self.close(kind, word, span, open);
+        }
+        met
     }
 
-    /// Looks no more for a short window of which every pattern is found, as far as that needs to be, in all readings. That may
-    /// have come about where something new was found.
-    #[inline]
-    fn close(&self, kind: Kind, met: Met, open: &mut Open, spans: &[&Span<'_>]) {
-        let word = met.word;
-        if !met.is_news {
-            return;
-        }
-        let bit = |word: u64| match kind {
+    /// Looks no more in a reading for a short window of which every pattern is found, as far as that needs to be. That may have come
+    /// about where something new was found.
+    fn close(&self, kind: Kind, word: u64, span: &Span<'_>, open: &mut OpenWindows) {
+        let slot = |word: u64| match kind {
             Kind::Behind | Kind::Before => None,
-            Kind::Core => Some(open.core.bit(word)),
-            Kind::Three => Some(open.three.bit(word)),
-            Kind::Two => Some(open.two.bit(word)),
+            Kind::Core => Some(self.sought.core.slot(word)),
+            Kind::Short => Some(self.sought.short.slot(word)),
         };
-        let Some(its) = bit(word) else { return };
-        let is_done = |pattern: &Pattern| {
-            spans.iter().all(|span| !pattern.readings.covers(span.which) || span.seen.is_done(pattern.part))
-        };
+        let Some(its) = slot(word) else { return };
+        let is_done =
+            |pattern: &Pattern| !pattern.readings.covers(span.which) || span.seen.is_done(pattern.part);
         let mut entries =
-            self.windows[kind as usize].of(word).iter().filter(|entry| bit(entry.word) == Some(its));
+            self.windows[kind as usize].of(word).iter().filter(|entry| slot(entry.word) == Some(its));
         if entries.all(|entry| self.patterns.get(entry.pattern as usize).is_none_or(is_done)) {
             match kind {
                 Kind::Behind | Kind::Before => {}
-                Kind::Core => open.core.set(its, false),
-                Kind::Three => open.three.set(its, false),
-                Kind::Two => open.two.set(its, false),
+                Kind::Core => open.core.close(its),
+                Kind::Short => open.short.close(its),
             }
         }
     }
@@ -315,8 +289,8 @@ fn set(bits: &mut Bits, range: Range<usize>, to: bool) {
 }
 
 /// What filters are made of.
-fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
-    let [behind, before, core, three, two] = entries;
+fn sought(entries: &[Vec<Entry>; 4], classes: Option<Classes>, prose: &Prose) -> Sought {
+    let [behind, before, core, short] = entries;
     let list = |entries: &[Entry]| entries.iter().map(|entry| entry.word).collect::<Vec<_>>();
     let (long, long_before) = (list(behind), list(before));
     let of_kind = |words: &[u64], kind: Kind, shift: usize| {
@@ -328,18 +302,12 @@ fn sought(entries: &[Vec<Entry>; 5], prose: &Prose) -> Sought {
         of_kind(&list(core), Kind::Core, 0),
     ];
     Sought {
-        classes: (three.len() + two.len() > 0).then(|| Classes::new(three, two)),
+        classes,
         cores: Cores::new(&cores.concat(), prose.common(CORE_BYTES)),
         behind: Filter::new(&long, &[]),
         before: Filter::new(&long_before, &[]),
-        core: Edges::new(core),
-        three: Edges::new(three),
-        two: Edges::new(two),
-        open: Open {
-            core: Filter::new(&list(core), prose.common(4)),
-            three: Filter::new(&list(three), prose.common(3)),
-            two: Filter::new(&list(two), prose.common(2)),
-        },
+        core: Edges::new(core, CORE_BYTES + 1, prose.common(CORE_BYTES)),
+        short: Edges::new(short, CLASSED + 1, prose.common(CLASSED)),
     }
 }
 
@@ -350,23 +318,22 @@ fn windows(text: &[u8]) -> Vec<&[u8]> {
     kinds.into_iter().find(|windows| !windows.is_empty()).unwrap_or_default()
 }
 
-/// The window at one that was chosen, or around it, that is rarest in prose, and where it begins.
-fn around(chosen: &[u8], text: &[u8], prose: &Prose) -> Option<(Kind, usize)> {
+/// The window at one that was chosen, or around it, that is rarest in prose, where it begins, and how many bytes were chosen.
+fn around(chosen: &[u8], text: &[u8], prose: &Prose) -> Option<(Kind, usize, usize)> {
     let kinds: &[Kind] = match chosen.len() {
         CORE_BYTES => &[Kind::Behind, Kind::Before, Kind::Core],
-        3 => &[Kind::Three],
-        _ => &[Kind::Two],
+        _ => &[Kind::Short],
     };
     let places = text.windows(chosen.len()).enumerate().filter(|(_, window)| *window == chosen);
     let windows = places.flat_map(|(place, _)| {
         kinds.iter().filter_map(move |kind| {
             let at = place.checked_sub(kind.before())?;
-            let window = text.get(at..at + kind.length())?;
+            let window = text.get(at..at + kind.length().max(chosen.len()))?;
             Some((prose.rate(window), *kind, at))
         })
     });
     let rarest = windows.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
-    rarest.map(|(_, kind, at)| (kind, at))
+    rarest.map(|(_, kind, at)| (kind, at, chosen.len()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod dialogues;
 mod documents;
 mod http;
 mod packets;
+mod perl;
 mod rules;
 mod settings;
 mod signatures;
@@ -52,6 +53,7 @@ fn main() {
     waist(&corpus, &samples);
     settings::seeds(&corpus);
     weblists::seeds(&corpus);
+    perl::seeds(&corpus);
     rules::seeds(&corpus);
 }
 

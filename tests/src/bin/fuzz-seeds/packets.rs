@@ -32,6 +32,43 @@ pub(crate) fn seeds(corpus: &Corpus) {
         ];
         corpus.put("reassembly", &format!("steps{settings}"), &[&[settings][..], &steps.concat()].concat());
     }
+    for (name, said) in conversations() {
+        for settings in [0u8, 1, 0x82] {
+            let turns: Vec<u8> = said.iter().flat_map(|(side, bytes)| turn(*side, bytes)).collect();
+            corpus.put("sniffer", &format!("{name}{settings}"), &[&[settings][..], &turns].concat());
+        }
+    }
+}
+
+/// One side says this, in pieces that the target's input can have.
+fn turn(side: u8, bytes: &[u8]) -> Vec<u8> {
+    let piece = |bytes: &[u8]| [&[side << 7 | bytes.len() as u8][..], bytes].concat();
+    bytes.chunks(0x7f).flat_map(piece).collect()
+}
+
+type Said = Vec<(u8, &'static [u8])>;
+
+fn conversations() -> [(&'static str, Said); 4] {
+    [
+        (
+            "http",
+            vec![
+                (0, b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n"),
+                (1, b"HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\nContent-Encoding: deflate\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"),
+            ],
+        ),
+        (
+            "smtp",
+            vec![
+                (1, b"220 a ESMTP\r\n"),
+                (0, b"EHLO a\r\nMAIL FROM:<a@b>\r\nRCPT TO:<b@c>\r\nDATA\r\n"),
+                (1, b"250 a\r\n250 ok\r\n250 ok\r\n354 go\r\n"),
+                (0, b"Subject: c\r\n\r\nc\r\n.\r\nQUIT\r\n"),
+            ],
+        ),
+        ("pop3", vec![(1, b"+OK a\r\n"), (0, b"RETR 1\r\n"), (1, b"+OK\r\nA: b\r\n\r\nc\r\n.\r\n")]),
+        ("ftp", vec![(1, b"220 FTP\r\n"), (0, b"PASV\r\nRETR a\r\n"), (1, b"227 (10,0,0,2,0,80)\r\n150 go\r\n")]),
+    ]
 }
 
 fn input(link: u8, settings: u8, frames: &[Vec<u8>]) -> Vec<u8> {

@@ -5,13 +5,14 @@
 //! itself in the text. What of the text was not copied is gone through as any other.
 
 use super::copies::{Copied, Copies, Kept, stretches};
-use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, both, has};
-use super::{Open, ROOM, Search, Span, first, set};
+use super::places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, OpenWindows, has, text_place};
+use super::{Met, Open, ROOM, Search, Span, first, set};
 use std::ops::Range;
 
-/// How many of a copied stretch's last places have no core behind them that is copied whole, and how many no short window.
-const CORES_OPEN: usize = 3;
-const SHORT_OPEN: usize = 2;
+/// How many of a copied stretch's last places have no core behind them that is copied with the byte that follows, and how many no
+/// short window.
+const CORES_OPEN: usize = 4;
+const SHORT_OPEN: usize = 3;
 
 impl Search {
     /// Finds the patterns whose windows have their places in either reading.
@@ -30,16 +31,12 @@ impl Search {
         let places = (raw.places(), text.places());
         let (alike, blocks) = copies.within(&places.0, &places.1);
         for places in [places.0.start..alike.start, alike.end..places.0.end] {
-            self.walk(batch, raw.text, places, open, &mut |kind, at, open| {
-                if let Some(met) = self.verify(kind, at, raw) {
-                    self.close(kind, met, open, &[&*raw, &*text]);
-                }
-            });
+            self.walk(batch, raw, places, &mut open.raw);
         }
         for from in (0..blocks.len()).step_by(BATCH / MASK) {
             self.look_at_both(batch, raw, text, alike.start + from * MASK, (blocks, from), open);
         }
-        self.walk_but(batch, raw, text, &stretches(blocks), open);
+        self.walk_but(batch, text, &stretches(blocks), &mut open.text);
         self.scan_for_tiny(raw);
         self.scan_for_tiny(text);
     }
@@ -57,30 +54,27 @@ impl Search {
         let before = from.checked_sub(1).and_then(|before| blocks.get(before)).copied().unwrap_or_default();
         let blocks = blocks.get(from..).unwrap_or_default();
         batch.copied.read(before, blocks);
-        let in_text = Elsewhere { text: text.text, blocks };
+        let Open { raw: open_in_raw, text: open_in_text } = &*open;
+        let in_text = Elsewhere { text: text.text, blocks, open: open_in_text };
         let all = first((blocks.len() * MASK).min(BATCH));
         let wanted = Masks { cores: all, short: all };
-        self.look(batch, raw.text, place, &wanted, Some(&in_text), open);
+        self.look(batch, raw.text, place, &wanted, Some(&in_text), open_in_raw);
+        let in_text_at = |place| text_place(blocks, place);
         let Copied { three, four, eight, before, .. } = &batch.copied;
-        let alike = [eight, before, four, three, three];
+        let alike = [eight, before, four, three];
         // Of which all that tells whether something has such a window is the same.
-        let whole = &both(eight, before);
-        let same = [eight, before, whole, whole, whole];
+        let same = [eight, before, eight, eight];
         for (kind, places) in batch.kept() {
             for at in places {
-                let mut met = self.verify(kind, place + usize::from(*at), raw);
-                if has(alike[kind as usize], *at) && (met.is_some() || !has(same[kind as usize], *at)) {
-                    let in_text = self.verify(kind, in_text.at(*at), text);
-                    met = in_text.map(|in_text| in_text.or(met)).or(met);
-                }
-                if let Some(met) = met {
-                    self.close(kind, met, open, &[&*raw, &*text]);
+                let met = self.find(kind, place + usize::from(*at), raw, &mut open.raw);
+                if has(alike[kind as usize], *at) && (met == Met::Alike || !has(same[kind as usize], *at)) {
+                    self.find(kind, in_text_at(*at), text, &mut open.text);
                 }
             }
         }
         for (kind, places) in batch.kept_elsewhere() {
             for at in places {
-                self.verify(kind, in_text.at(*at), text);
+                self.find(kind, in_text_at(*at), text, &mut open.text);
             }
         }
     }
@@ -89,17 +83,16 @@ impl Search {
     fn walk_but(
         &self,
         batch: &mut Batch,
-        raw: &Span<'_>,
         text: &mut Span<'_>,
         copied: &[Range<usize>],
-        open: &mut Open,
+        open: &mut OpenWindows,
     ) {
         let places = text.places();
         let (mut cores, mut short) = (copied, copied);
         let mut from = places.start;
         while from < places.end {
             // A batch begins with what is wanted.
-            if let Some(stretch) = cores.first().filter(|stretch| stretch.start <= from) {
+            if let Some(stretch) = cores.first().filter(|stretch| stretch.start < from) {
                 let open_from = stretch.end.saturating_sub(CORES_OPEN).max(stretch.start);
                 if open_from > from {
                     from = open_from;
@@ -114,9 +107,7 @@ impl Search {
             self.look(batch, text.text, from, &here, None, open);
             for (kind, places) in batch.kept() {
                 for at in places {
-                    if let Some(met) = self.verify(kind, from + usize::from(*at), text) {
-                        self.close(kind, met, open, &[raw, &*text]);
-                    }
+                    self.find(kind, from + usize::from(*at), text, open);
                 }
             }
             from += count;
@@ -124,12 +115,13 @@ impl Search {
     }
 }
 
-/// A bit for each of so many places from there on, but for those of the stretches, of whose last so many are open.
+/// A bit for each of so many places from there on, but for those of the stretches, of whose last so many are open, and the first.
 fn but(from: usize, count: usize, open: usize, stretches: &mut &[Range<usize>]) -> Bits {
     let mut wanted = first(count);
     while let Some((stretch, rest)) = stretches.split_first() {
         let end = stretch.end.saturating_sub(open).max(stretch.start);
-        let places = stretch.start.clamp(from, from + count) - from..end.clamp(from, from + count) - from;
+        let start = (stretch.start + 1).min(end);
+        let places = start.clamp(from, from + count) - from..end.clamp(from, from + count) - from;
         set(&mut wanted, places, false);
         if end > from + count {
             break;

@@ -5,10 +5,10 @@
 //! each set into eight groups. A table for each of their three bytes says in which groups of a set a byte stands there. Where one
 //! group has all three, a window may begin. The tables are small enough for a processor's registers.
 
-use super::windows::{Entry, Kind};
+use super::windows::Entry;
 
 /// How many bytes are looked at.
-const BYTES: usize = Kind::Three.length();
+pub(super) const BYTES: usize = 3;
 
 /// How many groups a set has: a bit of a byte for each.
 const GROUPS: usize = 8;

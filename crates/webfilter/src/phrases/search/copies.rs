@@ -5,7 +5,7 @@
 //! is copied. So four bytes in a row that are no spaces stand in both readings, or in none.
 
 use super::super::block::{BLOCK, low};
-use super::places::{BATCH, Bits, MASK, Masks, both, but};
+use super::places::{BATCH, Bits, MASK, but};
 use std::ops::Range;
 
 /// For each 64 bytes of the raw reading from somewhere on, which were copied and to where.
@@ -36,8 +36,9 @@ impl Kept {
     }
 
     /// Whether the text goes on in the next block.
+    #[inline(always)]
     fn goes_on(&self, next: &Self) -> bool {
-        self.bytes == BLOCK && next.bytes > 0 && self.end == next.text
+        (self.bytes == BLOCK) & (next.bytes > 0) & (self.end == next.text)
     }
 }
 
@@ -117,46 +118,50 @@ pub(super) fn stretches(blocks: &[Kept]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// A bit for each place of a batch of which more than the byte is copied.
+/// A bit for each place of a batch of which more than the byte is copied: all but the first place of a stretch, and the last, so
+/// that the byte before is a space in both or the same.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
-    /// What is copied of each block, and of the text before and behind it.
-    here: Bits,
-    earlier: Bits,
-    next: Bits,
-    /// With the three bytes behind it.
+    /// What is copied of each block, of the one before them and of the one behind.
+    here: [u64; BATCH / MASK + 2],
+    /// All bits, where the text of a block goes on in the next.
+    joined: [u64; BATCH / MASK + 2],
+    /// With the four bytes behind it.
     pub four: Bits,
-    /// With the two behind it.
+    /// With the two behind it, and one more, which may come after spaces that are not copied.
     pub three: Bits,
     /// With the seven behind it.
     pub eight: Bits,
-    /// With the three behind it, and the four bytes before it are.
+    /// With the four behind it, and the four bytes before it are.
     pub before: Bits,
+    /// With the three behind it, spaces or not.
+    pub followed: Bits,
 }
 
 impl Default for Copied {
     fn default() -> Self {
-        let [here, earlier, next, four, three, eight, before] = [[0; _]; 7];
-        Self { here, earlier, next, four, three, eight, before }
+        let [four, three, eight, before, followed] = [[0; _]; 5];
+        Self { here: [0; _], joined: [0; _], four, three, eight, before, followed }
     }
 }
 
 impl Copied {
     /// It is about the first blocks of these, which follow `before`.
     pub fn read(&mut self, mut before: Kept, blocks: &[Kept]) {
-        (self.here, self.earlier, self.next) = ([0; _], [0; _], [0; _]);
-        for (at, kept) in blocks.iter().take(BATCH / MASK).enumerate() {
-            if before.goes_on(kept) {
-                self.earlier[at] = before.mask;
-                if let Some(last) = at.checked_sub(1) {
-                    self.next[last] = kept.mask;
-                }
-            }
-            self.here[at] = kept.mask;
+        let mut at = 0;
+        for kept in blocks.iter().take(self.here.len() - 1) {
+            self.here[at] = before.mask;
+            self.joined[at] = 0_u64.wrapping_sub(u64::from(before.goes_on(kept)));
             before = *kept;
+            at += 1;
         }
-        if let Some(kept) = blocks.get(BATCH / MASK).filter(|kept| before.goes_on(kept)) {
-            self.next[BATCH / MASK - 1] = kept.mask;
+        self.here[at] = before.mask;
+        self.joined[at..].fill(0);
+        self.here[at + 1..].fill(0);
+        // Whether the text of the last goes on.
+        let last = self.here.len() - 1;
+        if let Some(next) = blocks.get(last) {
+            self.joined[last] = 0_u64.wrapping_sub(u64::from(before.goes_on(next)));
         }
     }
 
@@ -165,17 +170,25 @@ impl Copied {
     pub fn know(&mut self) {
         // Those that begin so many places on, and places of which so many are copied.
         let on = |mask: u64, next: u64, places: u32| mask >> places | next << (u64::BITS - places);
+        let lowest = |mask: u64| mask & mask.wrapping_neg();
+        let highest = |mask: u64| (1_u64 << 63).checked_shr(mask.leading_zeros()).unwrap_or(0);
         for at in 0..BATCH / MASK {
-            let (earlier, here, next) = (self.earlier[at], self.here[at], self.next[at]);
+            let here = self.here[at + 1];
+            let joined = [self.joined[at], self.joined[at + 1], self.joined[at + 2]];
+            let (earlier, next) = (self.here[at] & joined[0], self.here[at + 2] & joined[1]);
+            let first = lowest(here) & !joined[0];
+            let (last, next_last) = (highest(here) & !joined[1], highest(next) & !joined[2]);
             let (two, next_two) = (here & on(here, next, 1), next & next >> 1);
             let (four, next_four) = (two & on(two, next_two, 2), next_two & next_two >> 2);
             let earlier_two = earlier & on(earlier, here, 1);
             let earlier_four = earlier_two & on(earlier_two, two, 2);
-            self.three[at] = two & on(here, next, 2);
-            self.four[at] = four;
-            self.eight[at] = four & on(four, next_four, 4);
+            let five = four & on(here, next, 4) & !first;
+            self.three[at] = two & on(here, next, 2) & !on(last, next_last, 2) & !first;
+            self.followed[at] = four;
+            self.four[at] = five;
+            self.eight[at] = five & on(four, next_four, 4);
             // Four before it: those that begin four earlier, of which some may be in the block before.
-            self.before[at] = four & on(earlier_four, four, 60);
+            self.before[at] = five & on(earlier_four, four, 60);
         }
     }
 
@@ -189,14 +202,5 @@ impl Copied {
     #[inline(always)]
     pub fn before(&self) -> Bits {
         but(&self.four, &self.before)
-    }
-
-    /// Those that are copied without what is around them: what has a core, and what is short.
-    #[inline(always)]
-    pub fn around(&self) -> Masks {
-        Masks {
-            cores: but(&self.four, &both(&self.eight, &self.before)),
-            short: but(&self.three, &both(&self.four, &self.before)),
-        }
     }
 }

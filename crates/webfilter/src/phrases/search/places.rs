@@ -8,9 +8,13 @@
 mod x86_64;
 
 use super::super::block::Speed;
+use super::In;
 use super::classes::Classes;
 use super::copies::{Copied, Kept};
-use super::windows::{BEFORE, BEHIND, CORE_BYTES, Cores, Edges, Filter, Kind, LONG, SHORT, SHORTER, word};
+use super::windows::{
+    BEFORE, BEHIND, CORE_BYTES, CORE_EDGES, Cores, Edges, Filter, Kind, LONG, OpenSlots, SHORT_BYTES,
+    SHORT_EDGES, word,
+};
 
 /// How many places are looked at before what was kept is gone through.
 pub(super) const BATCH: usize = 16 * MASK;
@@ -60,19 +64,35 @@ pub(super) struct Sought {
     pub behind: Filter<{ 2 * CORE_BYTES }, LONG>,
     pub before: Filter<{ 2 * CORE_BYTES }, LONG>,
     /// What stands around shorter windows.
-    pub core: Edges<CORE_BYTES, 4096>,
-    pub three: Edges<3, 512>,
-    pub two: Edges<2, 256>,
-    /// What is looked for at the beginning of a page.
-    pub open: Open,
+    pub core: Edges<CORE_BYTES, CORE_EDGES>,
+    pub short: Edges<SHORT_BYTES, SHORT_EDGES>,
 }
 
 /// Short windows that are still looked for: in a page words come again, and most need to be found once.
 #[derive(Clone, Debug)]
 pub(in crate::phrases) struct Open {
-    pub(super) core: Filter<CORE_BYTES, SHORT>,
-    pub(super) three: Filter<3, SHORTER>,
-    pub(super) two: Filter<2, SHORTER>,
+    pub(super) raw: OpenWindows,
+    pub(super) text: OpenWindows,
+}
+
+/// Those of one reading.
+#[derive(Clone, Debug)]
+pub(super) struct OpenWindows {
+    pub core: OpenSlots<{ CORE_EDGES / 64 }>,
+    pub short: OpenSlots<{ SHORT_EDGES / 64 }>,
+}
+
+impl Open {
+    /// What is looked for at the beginning of a page.
+    pub fn all() -> Self {
+        let all = OpenWindows { core: OpenSlots::ALL, short: OpenSlots::ALL };
+        Self { raw: all.clone(), text: all }
+    }
+
+    /// Those of a reading.
+    pub(super) fn of(&mut self, which: In) -> &mut OpenWindows {
+        if which == In::RAW { &mut self.raw } else { &mut self.text }
+    }
 }
 
 /// Another text in which places of a batch stand as well, but among other bytes.
@@ -81,15 +101,22 @@ pub(super) struct Elsewhere<'a> {
     pub text: &'a [u8],
     /// Where the places stand there.
     pub blocks: &'a [Kept],
+    pub open: &'a OpenWindows,
 }
 
 impl Elsewhere<'_> {
     /// Where a place of the batch stands.
     #[inline(always)]
     pub fn at(&self, place: u16) -> usize {
-        let place = usize::from(place);
-        self.blocks.get(place / MASK).map_or(0, |kept| kept.place(place % MASK))
+        text_place(self.blocks, place)
     }
+}
+
+/// Where a place of a batch stands in the text, by its blocks.
+#[inline(always)]
+pub(super) fn text_place(blocks: &[Kept], place: u16) -> usize {
+    let place = usize::from(place);
+    blocks.get(place / MASK).map_or(0, |kept| kept.place(place % MASK))
 }
 
 /// What stands at a place of a text, and what stands around it. Outside of it are zeros.
@@ -118,18 +145,16 @@ pub(super) struct Batch {
     places: Places,
     cores: Fours,
     /// By kind.
-    kept: [Places; 5],
-    counts: [usize; 5],
+    kept: [Places; 4],
+    counts: [usize; 4],
     /// What was kept of those that have a core and are looked at elsewhere, if it is a window with a core and what is behind it,
     /// or before.
     kept_elsewhere: [Places; 2],
     counts_elsewhere: [usize; 2],
     /// What of the places stands elsewhere.
     pub copied: Copied,
-    /// Which of them are looked at there as well: of those with a core, for what is behind it and before; and by what is around
-    /// them.
+    /// Which of those with a core are looked at there by themselves, for what is behind it and before.
     elsewhere: [Bits; 2],
-    around: Masks,
 }
 
 impl Batch {
@@ -138,13 +163,12 @@ impl Batch {
             masks: Masks::default(),
             places: [0; _],
             cores: [0; _],
-            kept: [[0; _]; 5],
-            counts: [0; 5],
+            kept: [[0; _]; 4],
+            counts: [0; 4],
             kept_elsewhere: [[0; _]; 2],
             counts_elsewhere: [0; 2],
             copied: Copied::default(),
             elsewhere: [[0; _]; 2],
-            around: Masks::default(),
         }
     }
 
@@ -162,7 +186,7 @@ impl Batch {
     pub fn look(
         &mut self,
         sought: &Sought,
-        open: &Open,
+        open: &OpenWindows,
         near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
@@ -183,14 +207,14 @@ impl Batch {
     fn look_by(
         &mut self,
         sought: &Sought,
-        open: &Open,
+        open: &OpenWindows,
         near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
         self.know_elsewhere(other);
         let masks = self.masks.first(wanted.blocks());
-        mark(near, sought.classes.as_ref(), &self.around.short, masks);
+        mark(near, sought.classes.as_ref(), masks);
         self.part(sought, near, wanted);
         self.keep(sought, open, near, wanted, other, take);
     }
@@ -201,7 +225,7 @@ impl Batch {
     fn look_by_bits(
         &mut self,
         sought: &Sought,
-        open: &Open,
+        open: &OpenWindows,
         near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
@@ -215,14 +239,14 @@ impl Batch {
     fn look_by_vectors(
         &mut self,
         sought: &Sought,
-        open: &Open,
+        open: &OpenWindows,
         near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
     ) {
         self.know_elsewhere(other);
         let masks = self.masks.first(wanted.blocks());
-        x86_64::mark(near, sought.classes.as_ref(), &self.around.short, masks);
+        x86_64::mark(near, sought.classes.as_ref(), masks);
         let marked = both(&self.masks.cores, &wanted.cores);
         let taken = x86_64::take_cores(near, &marked, &self.elsewhere, &mut self.places, &mut self.cores);
         let [behind, before, core, ..] = &mut self.kept;
@@ -242,10 +266,8 @@ impl Batch {
         if other.is_some() {
             self.copied.know();
             self.elsewhere = [self.copied.behind(), self.copied.before()];
-            self.around = self.copied.around();
         } else {
             self.elsewhere = [[0; _]; 2];
-            self.around = Masks::default();
         }
     }
 
@@ -275,13 +297,13 @@ impl Batch {
     fn keep(
         &mut self,
         sought: &Sought,
-        open: &Open,
+        open: &OpenWindows,
         near: &Near,
         wanted: &Masks,
         other: Option<&Elsewhere<'_>>,
         take: impl Fn(u64, u16, &mut Places, usize) -> usize,
     ) {
-        let [behind, before, core, three, two] = &mut self.kept;
+        let [behind, before, core, short] = &mut self.kept;
         if let Some(other) = other {
             let [behind_there, before_there] = &mut self.kept_elsewhere;
             let there = &mut self.counts_elsewhere;
@@ -292,23 +314,36 @@ impl Batch {
                 sought.before.holds(words(other.text, other.at(place)).1)
             });
         }
-        let [behind_count, before_count, core_count, three_count, two_count] = &mut self.counts;
+        let [behind_count, before_count, core_count, short_count] = &mut self.counts;
         *behind_count = those(behind, *behind_count, |place| sought.behind.holds(word_at(near, place)));
         *before_count = those(before, *before_count, |place| sought.before.holds(word_before(near, place)));
-        *core_count = those(core, *core_count, |place| open.core.holds(word_at(near, place)));
-        let mut short = [0; 2];
-        if sought.classes.is_some() {
-            let marked = take_all(&self.masks.short, &wanted.short, &mut self.places, &take);
-            for place in &self.places[..marked] {
-                let word = word_at(near, *place);
-                add(three, &mut short[0], *place, open.three.holds(word));
-                add(two, &mut short[1], *place, open.two.holds(word));
-            }
+        *core_count = those(core, *core_count, |place| sought.core.differs(edges_of(near, place)) == 0);
+        let slot = |place| sought.core.slot(word_at(near, place));
+        *core_count = match other {
+            Some(other) => those(core, *core_count, |place| {
+                let slot = slot(place);
+                open.core.has(slot) | other.open.core.has(slot) & has(&self.copied.four, place)
+            }),
+            None => those(core, *core_count, |place| open.core.has(slot(place))),
+        };
+        if sought.classes.is_none() {
+            *short_count = 0;
+            return;
         }
-        [*three_count, *two_count] = short;
-        keep_between(near, core, core_count, &self.around.cores, &sought.core);
-        keep_between(near, three, three_count, &self.around.short, &sought.three);
-        keep_between(near, two, two_count, &self.around.short, &sought.two);
+        let marked = take_all(&self.masks.short, &wanted.short, short, &take);
+        // What follows a space may be something else in the other text.
+        const SURE: u64 = (1 << 32) - 1;
+        *short_count = those(short, marked, |place| sought.short.differs(edges_of(near, place)) & SURE == 0);
+        let slot = |place| sought.short.slot(word_at(near, place));
+        let is_one = |place| sought.short.differs(edges_of(near, place)) == 0;
+        *short_count = match other {
+            Some(other) => those(short, *short_count, |place| {
+                let slot = slot(place);
+                let is_there = other.open.short.has(slot) & has(&self.copied.three, place);
+                (open.short.has(slot) | is_there) & (is_one(place) | !has(&self.copied.followed, place))
+            }),
+            None => those(short, *short_count, |place| is_one(place) & open.short.has(slot(place))),
+        };
     }
 }
 
@@ -320,21 +355,6 @@ fn each<'a>(
 ) -> impl Iterator<Item = (Kind, &'a [u16])> {
     let lists = places.iter().zip(counts).map(|(places, count)| &places[..*count]);
     kinds.iter().copied().zip(lists)
-}
-
-/// Keeps of short windows those that have the right bytes around them, or are looked at elsewhere.
-#[inline(always)]
-fn keep_between<const BYTES: usize, const SLOTS: usize>(
-    near: &Near,
-    places: &mut Places,
-    count: &mut usize,
-    elsewhere: &Bits,
-    edges: &Edges<BYTES, SLOTS>,
-) {
-    *count = those(places, *count, |place| {
-        let before = near[usize::from(place) % BATCH + BEFORE - 1];
-        edges.holds(before, word_at(near, place)) | has(elsewhere, place)
-    });
 }
 
 /// Keeps those of so many places of which something holds; how many.
@@ -388,6 +408,12 @@ fn word_before(near: &Near, at: u16) -> u64 {
     eight(near, usize::from(at))
 }
 
+/// What stands there, behind the byte before it.
+#[inline(always)]
+fn edges_of(near: &Near, at: u16) -> u64 {
+    eight(near, usize::from(at) + BEFORE - 1)
+}
+
 #[inline(always)]
 fn eight(near: &Near, at: usize) -> u64 {
     debug_assert!(at + 8 <= near.len());
@@ -430,7 +456,7 @@ fn take(mut mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
 
 /// Marks where windows may stand. Elsewhere places may have another byte before them.
 #[inline(always)]
-fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, short]: [&mut [u64]; 2]) {
+fn mark(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2]) {
     let mut next = spaces(block(near, 0));
     for (at, (cores, short)) in cores.iter_mut().zip(short).enumerate() {
         let here = next;
@@ -439,7 +465,7 @@ fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, short]
         *short = classes.map_or(0, |classes| {
             (0..MASK).fold(0, |mask, bit| {
                 let place = BEFORE + at * MASK + bit;
-                let begins_word = near[place - 1] == b' ' || elsewhere[at] >> bit & 1 == 1;
+                let begins_word = near[place - 1] == b' ';
                 let three = [near[place], near[place + 1], near[place + 2]];
                 mask | u64::from(classes.holds(three, begins_word)) << bit
             })
@@ -491,15 +517,14 @@ mod tests {
             [&b"abc"[..], b" xyz", b"\xc3\xa4a", b" ab ", b"\xff\xff\0", b" ccc", b"xxa", b"zay", b"byb"];
         let entries = windows.map(|window| Entry::new(window, usize::from(window[0] == b' '), 0));
         let classes = Classes::new(&entries[2..], &entries[..2]);
-        let elsewhere = std::array::from_fn(|at| 1 << at | 1 << 63);
         let mut expected = Batch::new().masks;
-        mark(&near, Some(&classes), &elsewhere, expected.first(BATCH / MASK));
+        mark(&near, Some(&classes), expected.first(BATCH / MASK));
         for place in 0..BATCH {
             let bit = |masks: &[u64]| masks[place / MASK] >> (place % MASK) & 1 == 1;
             let four = &near[BEFORE + place..BEFORE + place + 4];
             assert_eq!(bit(&expected.cores), !four.contains(&b' '), "{place}");
             let is_one = |window: &&[u8]| match window.strip_prefix(b" ") {
-                Some(rest) => four.starts_with(rest) && (near[BEFORE + place - 1] == b' ' || bit(&elsewhere)),
+                Some(rest) => four.starts_with(rest) && near[BEFORE + place - 1] == b' ',
                 None => four.starts_with(window),
             };
             assert!(bit(&expected.short) || !windows.iter().any(is_one), "{place}");
@@ -508,7 +533,7 @@ mod tests {
         if Speed::detect() == Speed::Vectors {
             let mut masks = Batch::new().masks;
             // SAFETY: the instructions are there.
-            unsafe { x86_64::mark(&near, Some(&classes), &elsewhere, masks.first(BATCH / MASK)) };
+            unsafe { x86_64::mark(&near, Some(&classes), masks.first(BATCH / MASK)) };
             assert!(masks == expected);
         }
     }

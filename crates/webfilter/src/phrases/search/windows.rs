@@ -5,13 +5,16 @@ use std::collections::{HashMap, HashSet};
 
 /// Bytes of a core.
 pub(super) const CORE_BYTES: usize = 4;
+/// Bytes of a window without a core.
+pub(super) const SHORT_BYTES: usize = 2;
 /// How far a window reaches at most before the place by which it is found, and behind it.
 pub(super) const BEFORE: usize = 4;
 pub(super) const BEHIND: usize = 8;
-/// Words of 64 bits that the filter of long windows has, and those of short ones.
+/// Words of 64 bits that the filter of long windows has.
 pub(super) const LONG: usize = 1 << 11;
-pub(super) const SHORT: usize = 1 << 9;
-pub(super) const SHORTER: usize = 1 << 6;
+/// Slots for cores that have nothing else, and for windows without.
+pub(super) const CORE_EDGES: usize = 1 << 13;
+pub(super) const SHORT_EDGES: usize = 1 << 10;
 /// How many multipliers are tried for a filter.
 const ATTEMPTS: u64 = 16;
 /// Multiplier of the hash: odd, with bits all over.
@@ -26,22 +29,19 @@ pub(super) enum Kind {
     Before,
     /// A core: for patterns that have nothing else.
     Core,
-    /// Three bytes, of which the first two are no spaces: for patterns without a core.
-    Three,
-    /// Two bytes that are no spaces: for patterns without even that.
-    Two,
+    /// Two bytes that are no spaces: for patterns without a core.
+    Short,
 }
 
 impl Kind {
-    pub const ALL: [Self; 5] = [Self::Behind, Self::Before, Self::Core, Self::Three, Self::Two];
+    pub const ALL: [Self; 4] = [Self::Behind, Self::Before, Self::Core, Self::Short];
 
     /// Bytes of a window.
     pub const fn length(self) -> usize {
         match self {
             Self::Behind | Self::Before => 2 * CORE_BYTES,
             Self::Core => CORE_BYTES,
-            Self::Three => 3,
-            Self::Two => 2,
+            Self::Short => SHORT_BYTES,
         }
     }
 
@@ -88,7 +88,7 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Filter<const BYTES: usize, const WORDS: usize> {
     bits: Box<[u64; WORDS]>,
-    mix: u64,
+    pub mix: u64,
 }
 
 impl<const BYTES: usize, const WORDS: usize> Filter<BYTES, WORDS> {
@@ -146,8 +146,8 @@ pub(super) struct Cores {
     pub mix: u32,
 }
 
-/// How many slots there are for cores: what fills half of a nearest cache.
-pub(super) const CORE_SLOTS: usize = 1 << 12;
+/// How many slots there are for cores: as many as a nearest cache has room for.
+pub(super) const CORE_SLOTS: usize = 1 << 13;
 /// How far a hash is shifted for the number of a slot, and for four times that of the core's place in it.
 pub(super) const TO_SLOT: u32 = u32::BITS - CORE_SLOTS.ilog2();
 pub(super) const TO_SHIFT: u32 = TO_SLOT - 5;
@@ -196,55 +196,96 @@ impl Cores {
     }
 }
 
-/// For each hash of a short window, what stands before and behind it: two times sixteen classes of bytes.
+/// For each hash of a short window, what all that have it have in common: the byte before, the window, and what is behind it.
 #[derive(Debug)]
 pub(super) struct Edges<const BYTES: usize, const SLOTS: usize> {
-    slots: Box<[u32; SLOTS]>,
+    slots: Box<[Edge; SLOTS]>,
+    pub mix: u64,
+}
+
+/// The byte before a window, it, and what is behind it: which bits are known, and what they are.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+struct Edge {
+    word: u64,
+    known: u64,
+}
+
+impl Edge {
+    /// What stands nowhere in a text, since no page has its bytes.
+    const NONE: Self = Self { word: u64::MAX, known: u64::MAX };
+
+    /// An entry's, as far as the first bytes of its pattern from the window on.
+    fn new(entry: &Entry, bytes: usize) -> Self {
+        let before = entry.before.map_or(0, |before| 0xff << 8 | u64::from(before));
+        let known = mask(bytes.min(usize::from(entry.bytes))) << 8 | before >> 8;
+        Self { word: (entry.word << 8 | before & 0xff) & known, known }
+    }
+
+    /// What both have in common.
+    fn and(self, other: Self) -> Self {
+        if self.word == Self::NONE.word {
+            return other;
+        }
+        let known = self.known & other.known & !(self.word ^ other.word);
+        Self { word: self.word & known, known }
+    }
 }
 
 impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
-    /// What these windows have.
-    pub fn new(entries: &[Entry]) -> Self {
-        let mut edges = Self { slots: Box::new([0; SLOTS]) };
-        entries.iter().for_each(|entry| edges.add(entry));
-        edges
+    /// What these windows have in their first bytes, so many. Of those to avoid, which each are met so often, hardly any is taken
+    /// for one.
+    pub fn new(entries: &[Entry], bytes: usize, avoid: &[(u64, f64)]) -> Self {
+        let attempt = |number: u64| {
+            let mix = MIX.wrapping_mul(2 * number + 1);
+            let mut edges = Self { slots: Box::new([Edge::NONE; SLOTS]), mix };
+            for entry in entries {
+                let slot = edges.slot(entry.word);
+                edges.slots[slot] = edges.slots[slot].and(Edge::new(entry, bytes));
+            }
+            let is_taken = |word: u64| edges.differs(word << 8) & mask(BYTES) << 8 == 0;
+            let chance: f64 = avoid.iter().filter(|(word, _)| is_taken(*word)).map(|(_, rate)| rate).sum();
+            (chance, edges)
+        };
+        let (mut least, mut best) = attempt(0);
+        for number in 1..ATTEMPTS {
+            let (chance, edges) = attempt(number);
+            if chance < least {
+                (least, best) = (chance, edges);
+            }
+        }
+        best
     }
 
-    fn add(&mut self, entry: &Entry) {
-        let behind =
-            if usize::from(entry.bytes) > BYTES { 1 << class(behind::<BYTES>(entry.word)) } else { ALL };
-        let before = entry.before.map_or(ALL, |before| 1 << class(before));
-        let slot = Self::slot(entry.word);
-        self.slots[slot] |= behind | before << CLASSES;
-    }
-
+    /// Where the windows are that begin a word.
     #[inline(always)]
-    fn slot(word: u64) -> usize {
-        hash(word, mask(BYTES), MIX, SLOTS.ilog2())
+    pub fn slot(&self, word: u64) -> usize {
+        hash(word, mask(BYTES), self.mix, SLOTS.ilog2())
     }
 
-    /// Whether it may be one of the windows that begins so, behind such a byte.
+    /// Where a text, of which these are the byte before a window and what follows, is none of them.
     #[inline(always)]
-    pub fn holds(&self, before: u8, word: u64) -> bool {
-        let slot = self.slots[Self::slot(word)];
-        slot >> class(behind::<BYTES>(word)) & slot >> (CLASSES + class(before)) & 1 == 1
+    pub fn differs(&self, around: u64) -> u64 {
+        let Edge { word, known } = self.slots[self.slot(around >> 8)];
+        (around & known) ^ word
     }
 }
 
-/// How many classes of bytes there are, and all of them.
-const CLASSES: u32 = 16;
-const ALL: u32 = (1 << CLASSES) - 1;
+/// Of the slots of short windows those that are still looked for.
+#[derive(Clone, Debug)]
+pub(super) struct OpenSlots<const WORDS: usize>([u64; WORDS]);
 
-/// A byte's class.
-#[inline(always)]
-fn class(byte: u8) -> u32 {
-    u32::from(byte ^ byte >> 4) % CLASSES
-}
+impl<const WORDS: usize> OpenSlots<WORDS> {
+    pub const ALL: Self = Self([u64::MAX; WORDS]);
 
-/// The byte behind so many of a word.
-#[inline(always)]
-fn behind<const BYTES: usize>(word: u64) -> u8 {
-    (word >> (8 * BYTES)) as u8
+    #[inline(always)]
+    pub fn has(&self, slot: usize) -> bool {
+        self.0[slot >> 6 & (WORDS - 1)] >> (slot & 63) & 1 == 1
+    }
+
+    pub fn close(&mut self, slot: usize) {
+        self.0[slot >> 6 & (WORDS - 1)] &= !(1 << (slot & 63));
+    }
 }
 
 /// So many bits for the bytes of a mask.
@@ -265,13 +306,11 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Of these entries, all of a kind. All that share a bit of its filter are in one list.
-    pub fn new<const BYTES: usize, const WORDS: usize>(
-        mut entries: Vec<Entry>,
-        filter: &Filter<BYTES, WORDS>,
-    ) -> Self {
-        let bits = entries.len().next_power_of_two().clamp(2, WORDS * 64).ilog2();
-        let (mask, mix, lists) = (mask(BYTES), filter.mix, 1 << bits);
+    /// Of these entries, all of a kind whose windows have so many bytes, by their hash with that multiplier. All that share the
+    /// first `slots` of a hash are in one list.
+    pub fn new(mut entries: Vec<Entry>, bytes: usize, mix: u64, slots: usize) -> Self {
+        let bits = entries.len().next_power_of_two().clamp(2, slots).ilog2();
+        let (mask, lists) = (mask(bytes), 1 << bits);
         let list = |entry: &Entry| hash(entry.word, mask, mix, bits);
         entries.sort_by_key(|entry| (list(entry), entry.word, entry.pattern));
         let mut starts = vec![0_u32; lists + 1];
@@ -351,19 +390,28 @@ mod tests {
     }
 
     #[test]
-    fn short_windows_are_held_between_what_stands_around_them() {
-        let entries = [Entry::new(b"ab cde", 1, 0), Entry::new(b"xyz", 0, 1)];
-        let edges: Edges<2, 256> = Edges::new(&entries);
-        for (before, text, is_held) in [
-            (b'a', &b"b cde"[..], true),
-            (b'a', b"b c", true),
-            (b'a', b"b d", false),
-            (b'c', b"b c", false),
-            (b'a', b"xyz", true),
-            (0, b"xyz", true),
-            (0, b"xya", false),
+    fn short_windows_are_known_by_what_stands_around_them() {
+        let entries = [Entry::new(b"ab cde", 1, 0), Entry::new(b"xyz", 0, 1), Entry::new(b" xyo", 1, 2)];
+        let edges: Edges<2, 256> = Edges::new(&entries, 4, &[]);
+        for (around, is_one) in [
+            (&b"ab cde"[..], true),
+            (b"ab cdx", true),
+            (b"ab cee", false),
+            (b"cb cde", false),
+            (b"axyz", true),
+            (b" xyo", true),
+            (b" xzo", false),
+            (b"a cde", false),
         ] {
-            assert_eq!(edges.holds(before, word(text)), is_held, "{before} {text:?}");
+            assert_eq!(edges.differs(word(around)) == 0, is_one, "{around:?}");
         }
+    }
+
+    #[test]
+    fn slots_are_open_until_they_are_closed() {
+        let mut open = OpenSlots::<4>::ALL;
+        open.close(70);
+        let closed: Vec<usize> = (0..256).filter(|slot| !open.has(*slot)).collect();
+        assert_eq!(closed, [70]);
     }
 }

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 /// Marks where windows may stand, 64 places at once.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
-pub fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, short]: [&mut [u64]; 2]) {
+pub fn mark(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64]; 2]) {
     let space = _mm512_set1_epi8(b' ' as i8);
     let mut next = _mm512_cmpeq_epi8_mask(load(near, 0), space);
     for (at, cores) in cores.iter_mut().enumerate() {
@@ -18,25 +18,25 @@ pub fn mark(near: &Near, classes: Option<&Classes>, elsewhere: &Bits, [cores, sh
         *cores = first_of_four(here, next);
     }
     match classes {
-        Some(classes) => mark_short(near, classes, elsewhere, short),
+        Some(classes) => mark_short(near, classes, short),
         None => short.fill(0),
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn mark_short(near: &Near, classes: &Classes, elsewhere: &Bits, short: &mut [u64]) {
+fn mark_short(near: &Near, classes: &Classes, short: &mut [u64]) {
     let tables = |[one, two, three]: &Set| [table(one), table(two), table(three)];
     let (anywhere, beginning) = (tables(&classes.anywhere), tables(&classes.beginning));
     let space = _mm512_set1_epi8(b' ' as i8);
     // The last byte before the first block.
     let mut before = u64::from(near[BEFORE - 1] == b' ');
-    for ((at, mask), elsewhere) in short.iter_mut().enumerate().zip(elsewhere) {
+    for (at, mask) in short.iter_mut().enumerate() {
         let at = at * MASK;
         let bytes = [load(near, at), load(near, at + 1), load(near, at + 2)];
         let [first, second, third] = bytes;
         let high = _mm512_or_si512(_mm512_or_si512(first, second), third);
         let spaces = _mm512_cmpeq_epi8_mask(first, space);
-        let beginnings = spaces << 1 | before | elsewhere;
+        let beginnings = spaces << 1 | before;
         before = spaces >> (MASK - 1);
         *mask = if _mm512_movepi8_mask(high) == 0 {
             shared_of_ascii(&anywhere, bytes) | beginnings & shared_of_ascii(&beginning, bytes)
