@@ -252,7 +252,7 @@ fn reference() -> Command {
         .hide(true)
         .about("Print the reference from the tables in the program")
         .args([shape("markdown"), shape("man"), shape("toml")])
-        .group(clap::ArgGroup::new("shape").args(["markdown", "man", "toml"]).required(true))
+        .group(ArgGroup::new("shape").args(["markdown", "man", "toml"]).required(true))
 }
 
 /// Paths given to an option or argument.
