@@ -65,17 +65,22 @@ def request(own, how):
         print("no connection")
         return
     send(6, segment(own, 1001, ack, 16))
-    how(own, 1001, ack)
+    sent = how(own, 1001, ack)
     data = b""
     for flags, _, more in answers(own):
         data += more
         if flags & 5:
             break
+    # It is over, for whoever still waits.
+    send(6, segment(own, 1001 + sent, ack + len(data), 16))
+    send(6, segment(own, 1001 + sent, ack + len(data), 20))
     print(data.decode("latin-1"))
 
 
 def plain(own, sequence, ack):
-    send(6, segment(own, sequence, ack, 24, b"GET /page HTTP/1.0\r\n\r\n"))
+    line = b"GET /page HTTP/1.0\r\n\r\n"
+    send(6, segment(own, sequence, ack, 24, line))
+    return len(line)
 
 
 def fragments(own, sequence, ack):
@@ -87,6 +92,7 @@ def fragments(own, sequence, ack):
     # Once more: who let the others pass has a receiver that waits for the one.
     for first, last in pieces:
         send(6, whole[first:last], first, last < len(whole), 77)
+    return len(whole) - 20
 
 
 def overlap(own, sequence, ack):
@@ -98,6 +104,7 @@ def overlap(own, sequence, ack):
     send(6, segment(own, sequence + 22, ack, 24, attack[22:]))
     time.sleep(0.1)
     send(6, segment(own, sequence, ack, 24, attack[:4]))
+    return len(attack)
 
 
 if what == "ping":
