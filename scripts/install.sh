@@ -14,7 +14,7 @@ for group in "$@"; do
     run) packages="$packages swaks curl" ;;
     # The peers of the end-to-end tests: servers, clients, network namespaces, certificates; what packs each format.
     test) packages="$packages swaks tcpdump libnet-ssleay-perl postfix dovecot-core dovecot-pop3d mpop fetchmail \
-        nginx-light apache2-bin apache2-utils haproxy curl nftables iproute2 openssl bzip2 gzip zstd mount util-linux procps \
+        nginx-light apache2-bin apache2-utils haproxy curl nftables iptables iproute2 openssl bzip2 gzip zstd mount util-linux procps \
         squid microsocks python3-websockets python3-grpcio nghttp2-server chromium libnss3-tools fonts-dejavu-core \
         ncompress xz-utils lzip zip 7zip jlha-utils default-jre-headless arj tar cpio binutils genisoimage gcab \
         fp-utils-3.2.2 mscompress libgsf-bin qpdf sharutils macutils make pkgconf valgrind" ;;

@@ -47,7 +47,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let mut put = |side: usize, flags: u8, at: u32, ack: u32, bytes: &[u8]| {
         let bytes = segment(side, flags, at, ack, bytes);
         let (time, link) = (Time::from_seconds(1), LinkType::Raw);
-        sniffer.frame(&Frame { time, link, link_number: 101, bytes: &bytes, wire_bytes: bytes.len() as u32 });
+        let wire_bytes = bytes.len() as u32;
+        sniffer.frame(&Frame { time, link, link_number: 101, bytes: &bytes, wire_bytes, is_unsummed: false });
     };
     put(0, 0x02, 999, 0, b"");
     put(1, 0x12, 1999, 1000, b"");

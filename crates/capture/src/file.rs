@@ -25,6 +25,8 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
     /// How long it was on the wire.
     pub wire_bytes: u32,
+    /// Whether the checksum of its TCP or UDP is left to the network card, and not there yet.
+    pub is_unsummed: bool,
 }
 
 /// What a file had.
@@ -175,7 +177,7 @@ impl State {
         }
         self.told.frames += 1;
         let link_number = interface.link_number;
-        each(Frame { time: self.last, link, link_number, bytes, wire_bytes });
+        each(Frame { time: self.last, link, link_number, bytes, wire_bytes, is_unsummed: false });
     }
 }
 

@@ -1,15 +1,22 @@
 //! From frames to events: [`Sniffer`]. Rule: what frames mean is the tracker's to say, what is said on a flow its conversation's.
 
 use crate::conversation::{Around, Conversation, alarm_of};
-use crate::eve::{Alarm, Eve, Evidence, Scene, Wanted};
+use crate::eve::{Alarm, Eve, Evidence, Scene, Stats, Wanted};
 use crate::expected::Expected;
 use crate::file::Frame;
+use crate::passage::{Passage, StoppedFragments};
 use lockgate_ids::{Database, Watch};
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Direction;
-use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Tracker};
+use lockgate_packet::{
+    Chunk, Event, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Time, Tracker,
+};
 use std::io::{self, Write};
 use std::sync::Arc;
+
+/// What says something a second time, and differently.
+const OVERLAPS: [Event; 3] =
+    [Event::ReassemblyOverlapDifferentData, Event::Ipv4FragOverlap, Event::Ipv6FragOverlap];
 
 /// What becomes of what rules want stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,16 +54,6 @@ pub struct Engines {
     pub unbegun: Unbegun,
 }
 
-/// Whether a frame goes on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Passage {
-    /// It does.
-    #[default]
-    Open,
-    /// A rule wants it stopped, or has wanted that of its flow.
-    Closed,
-}
-
 /// What was seen in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -68,6 +65,8 @@ pub struct Summary {
     pub flows: u64,
     /// Alerts.
     pub alerts: u64,
+    /// Frames that went no further.
+    pub stopped: u64,
 }
 
 /// Follows frames, and tells what they come to.
@@ -88,6 +87,7 @@ struct Ears<W> {
     seen: Summary,
     /// What becomes of the frame at hand.
     passage: Passage,
+    stopped_fragments: StoppedFragments,
 }
 
 impl Engines {
@@ -110,6 +110,7 @@ impl<W: Write> Sniffer<W> {
             eve: Eve::new(out, wanted, evidence),
             seen: Summary::default(),
             passage: Passage::Open,
+            stopped_fragments: StoppedFragments::default(),
         };
         Self { tracker: Tracker::new(settings), ears }
     }
@@ -119,7 +120,12 @@ impl<W: Write> Sniffer<W> {
         self.ears.eve.begin_file(name);
     }
 
-    /// A frame as captured; says whether it goes on.
+    /// What follows is seen as it happens, at this interface.
+    pub fn begin_live(&mut self, name: &str) {
+        self.ears.eve.begin_live(name);
+    }
+
+    /// A frame as captured. Says whether it goes on, where anybody asks.
     pub fn frame(&mut self, frame: &Frame<'_>) -> Passage {
         self.ears.passage = Passage::Open;
         self.ears.eve.now = frame.time;
@@ -127,8 +133,38 @@ impl<W: Write> Sniffer<W> {
         self.ears.eve.link = frame.link_number;
         self.ears.seen.frames += 1;
         self.ears.seen.bytes += frame.bytes.len() as u64;
-        self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
+        if frame.is_unsummed {
+            self.tracker.unsummed(frame.time, frame.link, frame.bytes, &mut self.ears);
+        } else {
+            self.tracker.packet(frame.time, frame.link, frame.bytes, &mut self.ears);
+        }
+        self.ears.seen.stopped += u64::from(self.ears.passage == Passage::Closed);
         self.ears.passage
+    }
+
+    /// Nothing has come up to this time: flows that were silent for too long end.
+    pub fn pass(&mut self, time: Time) {
+        self.ears.eve.now = self.ears.eve.now.max(time);
+        self.tracker.pass(time, &mut self.ears);
+    }
+
+    /// What has happened is written, as far as it has not been.
+    ///
+    /// # Errors
+    ///
+    /// Where an event could not be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.ears.eve.finish()
+    }
+
+    /// What was seen up to now, as an event.
+    pub fn stats(&mut self, stats: Stats) {
+        let seen = self.summary();
+        self.ears.eve.stats(stats, seen);
+    }
+
+    fn summary(&self) -> Summary {
+        Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen }
     }
 
     /// Nothing more comes: all flows end.
@@ -139,7 +175,7 @@ impl<W: Write> Sniffer<W> {
     pub fn end(mut self) -> io::Result<Summary> {
         self.tracker.end(&mut self.ears);
         self.ears.eve.finish()?;
-        Ok(Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen })
+        Ok(self.summary())
     }
 }
 
@@ -149,6 +185,18 @@ impl<W> Ears<W> {
         let Self { engines, conversations, expected, eve, .. } = self;
         let conversation = conversations.get_mut(flow.slot as usize)?.as_deref_mut()?;
         Some((conversation, Around { engines, expected, eve }))
+    }
+
+    /// What becomes of the frame at hand, by a packet that is in it.
+    fn pass_on(&mut self, packet: &Packet<'_>) {
+        if self.engines.enforcement == Enforcement::Told {
+            return;
+        }
+        // Of what is said twice and differently, the receiver may take what was not asked about.
+        if OVERLAPS.iter().any(|event| packet.events.has(*event)) {
+            self.passage = Passage::Closed;
+        }
+        self.passage = self.stopped_fragments.judge(packet, self.passage, self.eve.now);
     }
 }
 
@@ -196,7 +244,7 @@ impl<W: Write> Observer for Ears<W> {
             if conversation.takes_stop() {
                 *passage = Passage::Closed;
             }
-            return;
+            return self.pass_on(packet);
         }
         if let Some(watch) = stray {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, place.direction)));
@@ -209,6 +257,7 @@ impl<W: Write> Observer for Ears<W> {
             let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
             eve.alert(&alarm, scene, |_| {});
         }
+        self.pass_on(packet);
     }
 
     fn flow_ends(&mut self, flow: &Flow, why: FlowEnd) {

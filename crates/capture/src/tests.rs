@@ -49,6 +49,7 @@ fn heard(rules: &str, settings: Settings, frames: &[Vec<u8>]) -> Vec<Value> {
             link_number: 101,
             bytes,
             wire_bytes: bytes.len() as u32,
+            is_unsummed: false,
         });
     }
     let Summary { frames: count, alerts, .. } = sniffer.end().unwrap();

@@ -67,7 +67,7 @@ impl Wire {
         let (link, link_number) = (self.link, self.link_number);
         let sniffer = self.sniffer.as_mut().ok_or_else(|| Error::new("the wire has ended"))?;
         let wire_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let frame = Frame { time: Time { micros }, link, link_number, bytes, wire_bytes };
+        let frame = Frame { time: Time { micros }, link, link_number, bytes, wire_bytes, is_unsummed: false };
         let passage = sniffer.frame(&frame);
         let told = self.told();
         Ok(if passage == Passage::Closed { Verdict::Drop } else { told })

@@ -1,6 +1,6 @@
 //! The commands as a person types them. Rule: names, options and help; what they do is in the file of each command.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 
 /// The whole command line.
 pub fn command() -> Command {
@@ -97,17 +97,32 @@ fn ids() -> Command {
     let word = |name: &'static str| Arg::new(name).long(name);
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new("ids")
-        .about("Ask intrusion rules about captured packets")
+        .about("Ask intrusion rules about packets: captured, passing, or waiting inline")
         .after_help(
             "What is found is written as EVE JSON, in Suricata's field names.\n\n\
-             Exit status: 0 all captures were read, 2 something went wrong.",
+             Exit status: 0 all captures were read, or a signal has ended listening, 2 something went wrong.",
         )
+        .group(ArgGroup::new("source").args(["pcap", "interface", "queue"]).required(true))
         .arg(config())
         .args([
             path("rules").short('r').action(ArgAction::Append).help(
                 "Rules of Suricata or Snort, or a directory of them, instead of the configured ones",
             ),
-            path("pcap").short('p').action(ArgAction::Append).required(true).help("A capture file, pcap or pcapng; - is standard input, builtin:demonstration one to try out"),
+            path("pcap").short('p').action(ArgAction::Append).help("A capture file, pcap or pcapng; - is standard input, builtin:demonstration one to try out"),
+            word("interface").short('i').value_name("NAME").help(
+                "An interface whose packets are listened to as they pass (CAP_NET_RAW), until SIGINT or SIGTERM",
+            ),
+            word("queue").short('q').value_name("NUMBER").value_parser(clap::value_parser!(u16)).help(
+                "A queue (iptables -j NFQUEUE --queue-num NUMBER) whose packets wait for a verdict (CAP_NET_ADMIN): what drop \
+                 and reject match is dropped, and what follows in its flow",
+            ),
+            flag("bypass").requires("queue").help(
+                "Where more packets wait than are asked about, let them pass unasked [default: they are dropped]",
+            ),
+            flag("no-promisc").requires("interface").help("Listen to packets for this machine alone"),
+            word("ring").requires("interface").value_name("MIB").default_value("64").value_parser(clap::value_parser!(u32).range(2..=4096)).help(
+                "How much memory packets may wait in at the interface",
+            ),
             path("eve").short('e').help("Where events are written [default: - is standard output]"),
             word("variable").action(ArgAction::Append).value_name("NAME=LIST").help(
                 "What $NAME stands for in rules, such as HOME_NET=[10.0.0.0/8]",
@@ -237,7 +252,7 @@ fn reference() -> Command {
         .hide(true)
         .about("Print the reference from the tables in the program")
         .args([shape("markdown"), shape("man"), shape("toml")])
-        .group(clap::ArgGroup::new("shape").args(["markdown", "man", "toml"]).required(true))
+        .group(ArgGroup::new("shape").args(["markdown", "man", "toml"]).required(true))
 }
 
 /// Paths given to an option or argument.

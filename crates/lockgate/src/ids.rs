@@ -1,4 +1,6 @@
-//! `lockgate ids`: captured packets through the rules. Rule: time is the capture's, so that the same file always gives the same answer.
+//! `lockgate ids`: packets through the rules. Rule: time is the packets', so that the same capture always gives the same answer.
+
+mod live;
 
 use crate::command::paths;
 use crate::config::{Config, Source};
@@ -6,7 +8,7 @@ use crate::progress::Progress;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
 use crate::rules::{self, Rules};
 use clap::ArgMatches;
-use lockgate_capture::{Enforcement, Engines, Evidence, Sniffer, Summary, Unbegun, Wanted, frames};
+use lockgate_capture::{Enforcement, Engines, Evidence, Signals, Sniffer, Summary, Unbegun, Wanted, frames};
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
 use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, VlanTracking};
@@ -25,8 +27,25 @@ const DEMONSTRATION: &[u8] = include_bytes!("../../../config/demonstration/demon
 /// What is written at once.
 const OUT_BYTES: usize = 256 << 10;
 
+/// How listening came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listening {
+    /// As it should.
+    Done,
+    /// Not all could be read.
+    Broken,
+}
+
 /// Runs the command.
 pub fn run(arguments: &ArgMatches) -> u8 {
+    // Before there are threads, which signals would go to.
+    let signals = match live::is_asked(arguments).then(Signals::take).transpose() {
+        Ok(signals) => signals,
+        Err(error) => {
+            eprintln!("lockgate: signals cannot be waited for: {error}");
+            return EXIT_WRONG;
+        }
+    };
     let config = match configured(arguments) {
         Ok(config) => config,
         Err(code) => return code,
@@ -60,7 +79,16 @@ pub fn run(arguments: &ArgMatches) -> u8 {
         }
     };
     let sniffer = Sniffer::new(settings, engines(&config, loaded, arguments), out, wanted, evidence);
-    listen(sniffer, &paths(arguments, "pcap"), &seconds)
+    match signals {
+        Some(signals) => live::listen(sniffer, arguments, &signals, &seconds),
+        None => listen(sniffer, &paths(arguments, "pcap"), &seconds),
+    }
+}
+
+/// Whether what rules want stopped goes no further.
+fn enforcement(arguments: &ArgMatches) -> Enforcement {
+    let is_inline = arguments.get_flag("stop") || arguments.contains_id("queue");
+    if is_inline { Enforcement::Stopped } else { Enforcement::Told }
 }
 
 /// The configuration, with what the command line says instead.
@@ -94,7 +122,7 @@ fn engines(config: &Config, loaded: Rules, arguments: &ArgMatches) -> Engines {
         limits: Arc::new(config.limits.clone()),
     };
     let pools = Pools { hold: Pool::new(0), parts: Pool::new(config.settings.content_pool_bytes) };
-    let enforcement = if arguments.get_flag("stop") { Enforcement::Stopped } else { Enforcement::Told };
+    let enforcement = enforcement(arguments);
     let unbegun = match arguments.get_one::<String>("unbegun").map(String::as_str) {
         Some("pass") => Unbegun::Passed,
         Some("stop") => Unbegun::Stopped,
@@ -118,7 +146,7 @@ fn settings(arguments: &ArgMatches) -> Result<Settings, String> {
     if arguments.get_flag("ignore-vlans") {
         settings.vlans = VlanTracking::Ignored;
     }
-    if arguments.get_flag("stop") {
+    if enforcement(arguments) == Enforcement::Stopped {
         // Whoever may still drop a packet must know what it brings before it goes on.
         settings.delivery = Delivery::Immediate;
     }
@@ -179,12 +207,21 @@ fn listen(mut sniffer: Sniffer<impl Write>, captures: &[PathBuf], seconds: &Atom
             }
         }
     }
-    match sniffer.end() {
-        Ok(Summary { frames, bytes, flows, alerts }) => {
+    told(sniffer.end(), if wrong > 0 { Listening::Broken } else { Listening::Done })
+}
+
+/// What is told at the end.
+fn told(summary: io::Result<Summary>, listening: Listening) -> u8 {
+    match summary {
+        Ok(Summary { frames, bytes, flows, alerts, stopped }) => {
             if Progress::is_watched() {
-                eprintln!("{frames} frames, {bytes} bytes, {flows} flows, {alerts} alerts");
+                eprint!("{frames} frames, {bytes} bytes, {flows} flows, {alerts} alerts");
+                eprintln!(
+                    "{}",
+                    if stopped > 0 { format!(", {stopped} frames stopped") } else { String::new() }
+                );
             }
-            if wrong > 0 { EXIT_WRONG } else { EXIT_CLEAN }
+            if listening == Listening::Broken { EXIT_WRONG } else { EXIT_CLEAN }
         }
         Err(error) => {
             eprintln!("lockgate: events cannot be written: {error}");

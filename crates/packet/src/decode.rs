@@ -64,6 +64,7 @@ impl<'a> Packet<'a> {
         }
         let mut packet = Packet::unknown(bytes, Origin::Tunnel(tunnel), self.depth + 1);
         packet.vlans = self.vlans;
+        packet.is_unsummed = self.is_unsummed;
         let mut decoding = Decoding::of(packet);
         match begins {
             InnerBegins::EtherType(kind) => decoding.ether_type(kind, bytes),
@@ -77,6 +78,7 @@ impl<'a> Packet<'a> {
     pub(crate) fn decode_rebuilt(bytes: &'a [u8], last: &Packet<'_>) -> Self {
         let mut packet = Packet::unknown(bytes, Origin::Rebuilt, last.depth);
         packet.vlans = last.vlans;
+        packet.is_unsummed = last.is_unsummed;
         packet.ethernet = last.ethernet;
         packet.wire_bytes += last.link_bytes();
         let mut decoding = Decoding::of(packet);

@@ -158,6 +158,8 @@ pub struct Packet<'a> {
     pub depth: u8,
     /// The packet in it, where it is a tunnel's.
     pub inner: Option<Inner<'a>>,
+    /// Whether the checksum of its transport is left to the network card, and not there yet.
+    pub is_unsummed: bool,
 }
 
 impl<'a> Packet<'a> {
@@ -176,6 +178,7 @@ impl<'a> Packet<'a> {
             wire_bytes: frame.len(),
             depth,
             inner: None,
+            is_unsummed: false,
         }
     }
 
@@ -234,7 +237,7 @@ impl<'a> Packet<'a> {
 
     /// Whether the checksum of TCP, UDP or ICMP is right: `tcpv4-csum` and its like.
     pub fn transport_checksum(&self) -> Checksum {
-        let Some(ip) = &self.ip else { return Checksum::Absent };
+        let Some(ip) = self.ip.as_ref().filter(|_| !self.is_unsummed) else { return Checksum::Absent };
         let bytes = ip.payload();
         match &self.transport {
             Transport::Udp(udp) => {

@@ -205,6 +205,14 @@ impl Tracker {
         self.decoded(time, Packet::decode(link, frame), 0, observer);
     }
 
+    /// A frame on its way out, whose checksum of TCP or UDP the network card will compute.
+    pub fn unsummed(&mut self, time: Time, link: LinkType, frame: &[u8], observer: &mut impl Observer) {
+        self.pass(time, observer);
+        let mut packet = Packet::decode(link, frame);
+        packet.is_unsummed = true;
+        self.decoded(time, packet, 0, observer);
+    }
+
     /// Time has passed: ends the flows that were silent for too long.
     pub fn pass(&mut self, time: Time, observer: &mut impl Observer) {
         self.now = self.now.max(time);

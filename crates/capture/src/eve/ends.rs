@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// Sender and receiver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ends {
     ends: Option<(Endpoint, Endpoint)>,
     protocol: Option<u8>,

@@ -4,10 +4,12 @@ mod alert;
 mod anomaly;
 mod ends;
 mod flow;
+mod stats;
 
 pub use alert::{Alarm, Scene};
 pub use ends::Ends;
 pub use flow::Known;
+pub use stats::Stats;
 
 use lockgate_eve::{Object, timestamp};
 use lockgate_packet::{Flow, Packet, Time};
@@ -35,6 +37,17 @@ pub enum Evidence {
     Packet,
 }
 
+/// Where frames come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// Nobody has said.
+    Unnamed,
+    /// A file.
+    File(Arc<str>),
+    /// What is listened to as it happens.
+    Live(Arc<str>),
+}
+
 /// Where events are written.
 pub struct Eve<W> {
     out: W,
@@ -48,7 +61,7 @@ pub struct Eve<W> {
     pub frame: u64,
     /// How it begins, by the number that capture files have for that.
     pub link: u32,
-    file: Option<Arc<str>>,
+    source: Source,
     alerts: u64,
 }
 
@@ -57,12 +70,29 @@ impl<W: Write> Eve<W> {
     pub fn new(out: W, wanted: Wanted, evidence: Evidence) -> Self {
         let line = String::with_capacity(4 << 10);
         let now = Time::default();
-        Self { out, line, error: None, wanted, evidence, now, frame: 0, link: 1, file: None, alerts: 0 }
+        Self {
+            out,
+            line,
+            error: None,
+            wanted,
+            evidence,
+            now,
+            frame: 0,
+            link: 1,
+            source: Source::Unnamed,
+            alerts: 0,
+        }
     }
 
     /// The next file begins.
     pub fn begin_file(&mut self, name: &str) {
-        self.file = Some(name.into());
+        self.source = Source::File(name.into());
+        self.frame = 0;
+    }
+
+    /// What follows is seen as it happens, here.
+    pub fn begin_live(&mut self, name: &str) {
+        self.source = Source::Live(name.into());
         self.frame = 0;
     }
 
@@ -105,15 +135,17 @@ impl<W: Write> Eve<W> {
         if self.error.is_some() {
             return;
         }
-        let (now, frame, file) = (self.now, self.frame, self.file.as_deref());
+        let (now, frame, source) = (self.now, self.frame, &self.source);
         self.line.clear();
         Object::append(&mut self.line, |event| {
             event.shown("timestamp", timestamp::of(Duration::from_micros(now.micros)));
             if let Some(flow) = flow {
                 event.number("flow_id", flow.id);
             }
-            if packet.is_some() {
-                event.number("pcap_cnt", frame);
+            match source {
+                Source::Live(name) => event.text("in_iface", name),
+                Source::Unnamed | Source::File(_) if packet.is_some() => event.number("pcap_cnt", frame),
+                Source::Unnamed | Source::File(_) => {}
             }
             event.text("event_type", kind);
             let vlans = packet.map(|packet| packet.vlans).or(flow.map(|flow| flow.vlans)).unwrap_or_default();
@@ -122,7 +154,9 @@ impl<W: Write> Eve<W> {
             }
             ends.write(event);
             members(event);
-            event.text_if("pcap_filename", file);
+            if let Source::File(name) = source {
+                event.text("pcap_filename", name);
+            }
         });
         self.line.push('\n');
         if let Err(error) = self.out.write_all(self.line.as_bytes()) {
