@@ -384,6 +384,7 @@ impl Compiler {
                 || text(rule.class.as_deref().unwrap_or_default()),
                 |class| text(&class.description),
             ),
+            metadata: rule.metadata.iter().cloned().collect(),
             severity: rule.priority.or(class.map(|class| class.priority)).unwrap_or(3),
             wish: match rule.header.action {
                 Action::Alert => Wish::Tell,

@@ -103,6 +103,8 @@ pub struct Signature {
     pub severity: u8,
     /// What it wants done.
     pub wish: Wish,
+    /// What else it says of itself, name and value of each (`metadata`).
+    pub metadata: Arc<[(Box<str>, Box<str>)]>,
 }
 
 /// What an intrusion rule wants done with what it matches.

@@ -106,6 +106,10 @@ impl<W: Write> Eve<W> {
                 event.number("tx_id", transaction);
             }
             event.object("alert", |object| rule(alarm, is_blocked, object));
+            event.object("evidence", |object| {
+                object.text("rule", &alarm.rule);
+                object.text_if("part", alarm.part.as_deref());
+            });
             if let Some(spoken) = spoken {
                 event.text("app_proto", spoken.name());
             }
@@ -151,12 +155,19 @@ fn rule(alarm: &Alarm, is_blocked: bool, object: &mut Object<'_>) {
     let category = alarm.signature.as_ref().map_or(alarm.class.name(), |signature| &signature.category);
     object.text("category", category);
     object.number("severity", alarm.signature.as_ref().map_or(1, |signature| signature.severity.into()));
-    object.object("metadata", |metadata| {
-        metadata.texts("rule_place", [&*alarm.rule]);
-        if let Some(part) = alarm.part.as_deref() {
-            metadata.texts("part", [part]);
+    if let Some(signature) = alarm.signature.as_ref().filter(|its| !its.metadata.is_empty()) {
+        object.object("metadata", |object| metadata(&signature.metadata, object));
+    }
+}
+
+/// What a rule says of itself: all values of a name together.
+fn metadata(pairs: &[(Box<str>, Box<str>)], object: &mut Object<'_>) {
+    for (at, (name, _)) in pairs.iter().enumerate() {
+        if pairs.iter().take(at).all(|(before, _)| before != name) {
+            let values = pairs.iter().filter(|(its, _)| its == name).map(|(_, value)| &**value);
+            object.texts(name, values);
         }
-    });
+    }
 }
 
 /// The packet and what it carries; of what was found in the stream, the stream.

@@ -105,11 +105,12 @@ pub(crate) fn event_of(test: &PacketTest) -> Option<Event> {
 }
 
 fn reads(rule: &Rule) -> Reads {
-    let is_sized = rule.packet.iter().any(|test| matches!(test, PacketTest::PayloadSize(_)));
+    // Who asks for a packet's header asks for what is in that packet.
+    let is_of_packet = rule.packet.iter().any(|test| !matches!(test, PacketTest::FlowAge(_)));
     match (rule.header.protocol, rule.flow.stream) {
         (Protocol::TcpPacket, _) | (_, Some(Stream::No)) => Reads::Packet,
         (Protocol::TcpStream, _) | (_, Some(Stream::Only)) => Reads::StreamOnly,
-        _ if is_sized => Reads::Packet,
+        _ if is_of_packet => Reads::Packet,
         _ if rule.lists.iter().flat_map(|list| &list.tests).any(is_placed) => Reads::Either,
         _ => Reads::Stream,
     }

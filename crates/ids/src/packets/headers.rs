@@ -7,6 +7,9 @@ use crate::ruleset::sticky::Sticky;
 use lockgate_packet::{Checksum, Flow, Ip, Ipv4, Packet, Transport};
 use std::borrow::Cow;
 
+/// The message of ICMP that is all header (RFC 1256).
+const ROUTER_ADVERTISEMENT: u8 = 9;
+
 /// Whether a packet is as a test asks.
 pub(crate) fn holds(test: &PacketTest, packet: &Packet<'_>, flow: Option<&Flow>) -> bool {
     use PacketTest as T;
@@ -117,6 +120,9 @@ pub(crate) fn header<'a>(sticky: Sticky, packet: &Packet<'a>) -> Option<Cow<'a, 
         (Sticky::Ipv6Header, Some(Ip::V6(ip)), _) => [ip.header(), ip.extensions()].concat().into(),
         (Sticky::TcpHeader, _, Transport::Tcp(tcp)) => tcp.header().into(),
         (Sticky::UdpHeader, _, Transport::Udp(udp)) => udp.header().into(),
+        (Sticky::Icmpv4Header, _, Transport::Icmp4(icmp)) if icmp.kind() == ROUTER_ADVERTISEMENT => {
+            [icmp.header(), packet.payload].concat().into()
+        }
         (Sticky::Icmpv4Header, _, Transport::Icmp4(icmp))
         | (Sticky::Icmpv6Header, _, Transport::Icmp6(icmp)) => icmp.header().into(),
         _ => return None,
