@@ -308,8 +308,8 @@ impl Conversation {
         let Around { expected, eve, .. } = around;
         let alarms = &mut self.waiting;
         go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
-        let lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..);
-        if let Some(alarm) = lost.last() {
+        let mut lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..);
+        if let Some(alarm) = lost.next_back() {
             around.eve.incomplete(flow, alarm.direction, Reason::Held);
         }
         for (name, direction) in odd {
