@@ -2,6 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A snapshot of a process tree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +16,48 @@ pub struct Usage {
     pub resident_bytes: u64,
     /// Bytes handed to the block layer so far.
     pub written_bytes: u64,
+}
+
+/// What a command cost and said that has ended.
+pub struct Finished {
+    /// Processor seconds.
+    pub seconds: f64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The most memory that was ever resident.
+    pub resident_bytes: u64,
+    /// What it said.
+    pub output: String,
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+///
+/// Where it cannot be started.
+pub fn finish(command: &mut Command) -> io::Result<Finished> {
+    let output = std::env::temp_dir().join(format!("lockgate-bench-{}.out", std::process::id()));
+    command.stdin(Stdio::null()).stdout(fs::File::create(&output)?).stderr(Stdio::null());
+    let begun = Instant::now();
+    let mut child = command.spawn()?;
+    let (seconds, resident_bytes) = wait(&mut child)?;
+    let elapsed = begun.elapsed();
+    Ok(Finished { seconds, elapsed, resident_bytes, output: fs::read_to_string(output)? })
+}
+
+/// Processor seconds and the most memory that was resident, as the kernel accounts them for a child that has ended.
+fn wait(child: &mut Child) -> io::Result<(f64, u64)> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel writes one rusage there and nothing else; all of its bytes were zero, which is a valid one.
+    let (waited, usage) = unsafe {
+        let waited = libc::wait4(child.id() as libc::pid_t, std::ptr::null_mut(), 0, usage.as_mut_ptr());
+        (waited, usage.assume_init())
+    };
+    if waited < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok((seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss as u64 * 1024))
 }
 
 /// The usage of these processes and all their descendants.
