@@ -8,7 +8,7 @@ use crate::sniffer::{Engines, Unbegun};
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
-use lockgate_model::{self as model, Direction, Engine, Protocol, Security, TransactionId};
+use lockgate_model::{self as model, Direction, Engine, Protocol, Reason, Security, TransactionId};
 use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place, protocol};
 use lockgate_proto::dns;
 use std::borrow::Cow;
@@ -229,6 +229,9 @@ impl Conversation {
         if let Some(watch) = &mut self.watch {
             self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
+            if watch.takes_spent() {
+                around.eve.incomplete(flow, direction, Reason::Held);
+            }
         }
         alarms.extend(self.waiting.extract_if(.., |alarm| alarm.direction == direction));
         for alarm in alarms.drain(..) {
@@ -251,6 +254,9 @@ impl Conversation {
         if let Some(watch) = self.watch.as_mut().filter(|_| self.fate == Fate::Asked) {
             self.odd.drain(..).for_each(|(name, _)| watch.event(name));
             watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
+            if watch.takes_spent() {
+                around.eve.incomplete(flow, Direction::ToServer, Reason::Held);
+            }
         }
         for alarm in alarms {
             self.tell(&alarm, flow, None, around);
@@ -302,7 +308,10 @@ impl Conversation {
         let Around { expected, eve, .. } = around;
         let alarms = &mut self.waiting;
         go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
-        self.waiting.truncate(WAITING_MAX);
+        let mut lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..);
+        if let Some(alarm) = lost.next_back() {
+            around.eve.incomplete(flow, alarm.direction, Reason::Held);
+        }
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {
                 self.odd.push((name, direction));

@@ -7,7 +7,7 @@ use crate::file::Frame;
 use crate::passage::{Passage, StoppedFragments};
 use lockgate_ids::{Database, Watch};
 use lockgate_inspect::{Generation, Pools};
-use lockgate_model::Direction;
+use lockgate_model::{Direction, Reason};
 use lockgate_packet::{
     Chunk, Event, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Time, Tracker,
 };
@@ -67,6 +67,8 @@ pub struct Summary {
     pub alerts: u64,
     /// Frames that went no further.
     pub stopped: u64,
+    /// How often something could not be inspected in whole.
+    pub not_inspected: u64,
 }
 
 /// Follows frames, and tells what they come to.
@@ -164,7 +166,8 @@ impl<W: Write> Sniffer<W> {
     }
 
     fn summary(&self) -> Summary {
-        Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen }
+        let eve = &self.ears.eve;
+        Summary { alerts: eve.alerts(), not_inspected: eve.not_inspected(), ..self.ears.seen }
     }
 
     /// Nothing more comes: all flows end.
@@ -248,6 +251,9 @@ impl<W: Write> Observer for Ears<W> {
         }
         if let Some(watch) = stray {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, place.direction)));
+            if watch.takes_spent() {
+                eve.incomplete_packet(packet, Reason::Held);
+            }
         }
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);

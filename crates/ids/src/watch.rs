@@ -65,6 +65,8 @@ pub struct Watch {
     standing: [Option<Box<[u32]>>; 2],
     /// Whether a rule lets the whole flow pass.
     is_passed: bool,
+    /// Whether a rule was not asked for want of room or steps, since somebody last wanted to know.
+    is_spent: bool,
 }
 
 /// A packet, or the end of a flow, and what rules want to know of it.
@@ -86,6 +88,8 @@ struct Ask<'a, 'm, 'p> {
     moment: &'a Moment<'m, 'p>,
     steps: &'a mut u64,
     variables: Variables,
+    /// Whether the steps were not enough.
+    is_spent: bool,
 }
 
 /// A rule that may hold, and where its contents have been found already.
@@ -158,6 +162,7 @@ impl Watch {
             events: Vec::new(),
             standing: [None, None],
             is_passed: false,
+            is_spent: false,
         }
     }
 
@@ -172,9 +177,16 @@ impl Watch {
 
     /// An event of the protocol, as `app-layer-event` names it (`http.missing_host_header`), before the packet that brought it.
     pub fn event(&mut self, name: &str) {
-        if self.events.len() < EVENTS_MAX && !self.database.groups.with_protocol_event(name).is_empty() {
+        if self.events.len() >= EVENTS_MAX {
+            self.is_spent = true;
+        } else if !self.database.groups.with_protocol_event(name).is_empty() {
             self.events.push(name.into());
         }
+    }
+
+    /// Whether a rule was not asked for want of room or steps: what has come since this was last said is not inspected in whole.
+    pub fn takes_spent(&mut self) -> bool {
+        std::mem::take(&mut self.is_spent)
     }
 
     /// Bytes of the stream, next in their order, before the packet that brought them.
@@ -269,6 +281,7 @@ impl Watch {
         }
         if let Some(side) = &mut self.sides[side] {
             side.is_new = false;
+            self.is_spent |= std::mem::take(&mut side.is_spent);
         }
         self.events.clear();
     }
@@ -334,11 +347,11 @@ impl Watch {
         if !self.concerns(moment, rule) || !self.is_occasion(moment, asked) {
             return None;
         }
-        let mut ask = Ask { database, moment, steps, variables: Variables::default() };
-        if !self.headers_hold(&mut ask, rule, asked) {
-            return None;
-        }
-        let (offset, found_in) = self.contents_hold(&mut ask, candidate, asked)?;
+        let mut ask = Ask { database, moment, steps, variables: Variables::default(), is_spent: false };
+        let are_headers = self.headers_hold(&mut ask, rule, asked);
+        let held = are_headers.then(|| self.contents_hold(&mut ask, candidate, asked)).flatten();
+        self.is_spent |= ask.is_spent;
+        let (offset, found_in) = held?;
         let pair = Pair {
             source: moment.source.map_or(self.facts.client.ip(), |its| its.ip()),
             destination: moment.destination.map_or(self.facts.client.ip(), |its| its.ip()),
@@ -384,7 +397,7 @@ impl Watch {
     }
 
     fn headers_hold(&self, ask: &mut Ask<'_, '_, '_>, rule: &Compiled, asked: &Asked) -> bool {
-        let Ask { database, moment, steps, variables } = ask;
+        let Ask { database, moment, steps, variables, is_spent } = ask;
         let packet_holds =
             |test| moment.packet.is_some_and(|packet| headers::holds(test, packet, moment.flow));
         let own = rule.lists.iter().zip(0..).filter(|(_, bit)| asked.lists & 1 << bit != 0);
@@ -398,6 +411,7 @@ impl Watch {
                     || bytes.is_some_and(|bytes| {
                         let answer =
                             holds_with(&list.tests, &list.of_decoded, Piece::whole(&bytes), steps, variables);
+                        *is_spent |= answer == Answer::Spent;
                         matches!(answer, Answer::Yes { .. })
                     })
             })
@@ -410,7 +424,7 @@ impl Watch {
         candidate: Candidate,
         asked: &Asked,
     ) -> Option<(Option<u64>, FoundIn)> {
-        let Ask { database, moment, steps, variables } = ask;
+        let Ask { database, moment, steps, variables, is_spent } = ask;
         if let Found::InStream(offset) = candidate.found {
             return Some((offset, FoundIn::Stream));
         }
@@ -424,7 +438,11 @@ impl Watch {
         }
         let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps, variables) {
             Answer::Yes { offset } => Some(offset),
-            Answer::No | Answer::Spent => None,
+            Answer::No => None,
+            Answer::Spent => {
+                *is_spent = true;
+                None
+            }
         };
         let found_in = |place| match candidate.found {
             Found::InContent(_, of) => FoundIn::Transaction(TransactionId(of)),

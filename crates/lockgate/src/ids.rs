@@ -213,7 +213,12 @@ fn listen(mut sniffer: Sniffer<impl Write>, captures: &[PathBuf], seconds: &Atom
 /// What is told at the end.
 fn told(summary: io::Result<Summary>, listening: Listening) -> u8 {
     match summary {
-        Ok(Summary { frames, bytes, flows, alerts, stopped }) => {
+        Ok(Summary { frames, bytes, flows, alerts, stopped, not_inspected }) => {
+            if not_inspected > 0 {
+                eprintln!(
+                    "lockgate: {not_inspected} times something was not inspected in whole: see the anomalies"
+                );
+            }
             if Progress::is_watched() {
                 eprint!("{frames} frames, {bytes} bytes, {flows} flows, {alerts} alerts");
                 eprintln!(

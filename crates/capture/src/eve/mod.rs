@@ -63,6 +63,8 @@ pub struct Eve<W> {
     pub link: u32,
     source: Source,
     alerts: u64,
+    /// How often something could not be inspected in whole.
+    not_inspected: u64,
 }
 
 impl<W: Write> Eve<W> {
@@ -81,6 +83,7 @@ impl<W: Write> Eve<W> {
             link: 1,
             source: Source::Unnamed,
             alerts: 0,
+            not_inspected: 0,
         }
     }
 
@@ -99,6 +102,11 @@ impl<W: Write> Eve<W> {
     /// How many alerts were written.
     pub fn alerts(&self) -> u64 {
         self.alerts
+    }
+
+    /// How often something could not be inspected in whole, whether or not that was told.
+    pub fn not_inspected(&self) -> u64 {
+        self.not_inspected
     }
 
     /// What was wanted is written.

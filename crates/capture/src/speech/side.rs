@@ -109,7 +109,9 @@ impl Side {
         let doubts = std::mem::take(&mut self.doubts);
         if let Doubts::Before(doubt) | Doubts::Behind(doubt) | Doubts::Surplus(doubt) = doubts {
             let mut found = Vec::new();
-            doubt.finish(cut, &mut found);
+            if doubt.finish(cut, &mut found) {
+                telling.incomplete(self.direction, Reason::Held);
+            }
             self.tell(found, telling);
         }
     }

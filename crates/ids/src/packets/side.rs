@@ -117,9 +117,11 @@ impl Side {
         open.retain(|one| {
             match payload_holds(database, one.rule, piece, &mut steps, &mut Variables::default()) {
                 Answer::Yes { offset } => {
-                    if ready.len() < READY_MAX {
+                    let has_room = ready.len() < READY_MAX;
+                    if has_room {
                         ready.push(Ready { rule: one.rule, offset });
                     }
+                    *is_spent |= !has_room;
                     false
                 }
                 Answer::No => one.since > *base,

@@ -9,6 +9,7 @@ mod http_raw;
 mod library_messages;
 mod pcre2;
 mod pe_allmatch;
+mod suricata_verify;
 mod web_lines;
 mod web_lists;
 mod web_phrases;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         ("http-evader", "http-evader", http_evader::check),
         ("http-raw", "http-raw", http_raw::check),
         ("pcre2", "pcre2-testdata", pcre2::check),
+        ("suricata-verify", "suricata-verify", suricata_verify::check),
         ("web-lists", "web-lists", web_lists::check),
         ("web-phrases", "web-lists", web_phrases::check),
     ];
