@@ -9,10 +9,12 @@ mod plot;
 mod process;
 mod profile;
 mod report;
+mod rules;
 mod scenario;
 mod signatures;
 mod sink;
 mod splice;
+mod traffic;
 mod web_lists;
 mod web_load;
 mod web_origin;
@@ -20,7 +22,7 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 12] = [
+const SCENARIOS: [&str; 14] = [
     "components",
     "matchers",
     "start",
@@ -33,6 +35,8 @@ const SCENARIOS: [&str; 12] = [
     "web-speed",
     "web-profile",
     "web-memory",
+    "ids-speed",
+    "ids-flood",
 ];
 
 fn main() -> ExitCode {
@@ -83,6 +87,8 @@ fn run() -> std::io::Result<()> {
             "web-speed" => scenario::web_speed::run(&directory)?,
             "web-profile" => scenario::web_profile::run(&directory)?,
             "web-memory" => scenario::web_memory::run(&directory)?,
+            "ids-speed" => scenario::ids_speed::run(&directory)?,
+            "ids-flood" => scenario::ids_flood::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

@@ -2,7 +2,6 @@
 //! Rule: nothing here sleeps for what it can wait for, and nothing outlives its test.
 
 pub mod authority;
-#[path = "../../bench/src/capture.rs"]
 pub mod capture;
 pub mod chromium;
 pub mod curl;

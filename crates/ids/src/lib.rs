@@ -15,6 +15,7 @@ mod http;
 mod mail;
 mod memory;
 mod packets;
+mod raw;
 mod report;
 mod ruleset;
 mod scanner;

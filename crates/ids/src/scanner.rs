@@ -4,11 +4,12 @@ use crate::candidates::{Asking, Candidates, Told};
 use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
 use crate::filled;
-use crate::flow::Facts;
+use crate::flow::{Facts, locked};
 use crate::ftp;
 use crate::http;
 use crate::mail;
 use crate::memory::Memory;
+use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
 use crate::search::Patterns;
 use crate::stream::Stream;
@@ -45,6 +46,8 @@ pub(crate) struct Transmission {
     /// The headers of mails that are open.
     mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
+    /// Its bytes as they came, where rules ask for these.
+    raw: Option<Raw>,
 }
 
 impl Transmission {
@@ -54,6 +57,8 @@ impl Transmission {
         memory: Arc<Mutex<Memory>>,
         about: &Transaction,
     ) -> Self {
+        let is_raw = !facts.has_packets;
+        let raw = is_raw.then(|| Raw::of(&database, facts.protocol, about.direction)).flatten();
         Self {
             database,
             facts,
@@ -67,6 +72,7 @@ impl Transmission {
             verb: Vec::new(),
             mails: Vec::new(),
             streams: Vec::new(),
+            raw,
         }
     }
 
@@ -93,6 +99,7 @@ impl Transmission {
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
+        [&line, &b"\r\n"[..], &header, b"\r\n"].into_iter().for_each(|bytes| self.push_raw(bytes));
         let direction = self.direction;
         let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
@@ -100,6 +107,14 @@ impl Transmission {
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
+    }
+
+    fn push_raw(&mut self, bytes: &[u8]) {
+        let Self { database, facts, memory, direction, transaction, raw, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        if let Some(raw) = raw {
+            raw.push(asking, bytes);
+        }
     }
 
     /// What a protocol has said of itself is there, whole.
@@ -139,11 +154,18 @@ impl Transmission {
 
     /// What holds by now is told.
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, memory, direction, transaction, candidates, raw, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
+        }
+        if let Some(raw) = raw {
+            let found = raw.found(asking, &mut locked(memory));
+            for (rule, offset, wish) in candidates.decide_raw(asking, found) {
+                sink.hit(database.rules[rule as usize].hit(PartId::ROOT, Buffer::Payload, offset, wish));
+            }
+            candidates.is_spent |= std::mem::take(&mut raw.is_spent);
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
@@ -216,8 +238,9 @@ impl Scanner for Transmission {
         let stickies = self.streams_of();
         let views: Vec<ViewId> =
             stickies.flat_map(|sticky| self.database.views.of(sticky).collect::<Vec<_>>()).collect();
+        let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
         if is_full || views.is_empty() {
-            return Want::Done;
+            return if is_raw { Want::More } else { Want::Done };
         }
         self.streams.extend(views.into_iter().map(|view| (part.id, Stream::new(&self.database, view))));
         Want::More
@@ -226,6 +249,9 @@ impl Scanner for Transmission {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                if part == PartId::ROOT {
+                    self.push_raw(chunk);
+                }
                 self.run(part, Some(chunk), sink);
                 Want::More
             }

@@ -130,6 +130,7 @@ impl Watch {
                 carrier: Carrier::of_number(flow.protocol),
                 client,
                 server: Some(server),
+                has_packets: true,
             },
         )
     }
@@ -147,6 +148,7 @@ impl Watch {
                 carrier: Carrier::Other,
                 client: nobody,
                 server: None,
+                has_packets: true,
             },
         )
     }

@@ -12,6 +12,7 @@ mod pcre2;
 mod pe_allmatch;
 mod random;
 mod sentence;
+mod suricata_verify;
 mod web_lines;
 mod web_lists;
 mod web_phrases;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ("http-raw", "http-raw", http_raw::check),
         ("pcre2", "pcre2-testdata", pcre2::check),
         ("generated-traffic", "et-open-2025", generated_traffic::check),
+        ("suricata-verify", "suricata-verify", suricata_verify::check),
         ("web-lists", "web-lists", web_lists::check),
         ("web-phrases", "web-lists", web_phrases::check),
     ];

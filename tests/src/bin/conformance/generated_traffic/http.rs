@@ -48,7 +48,10 @@ fn body(made: &mut Made, is_response: bool) -> Option<Vec<u8>> {
 }
 
 fn request_line(made: &mut Made, has_body: bool) -> Option<Vec<u8>> {
-    if let Some(line) = made.take("http.request_line") {
+    if let Some(mut line) = made.take("http.request_line") {
+        if line.ends_with(b" ") {
+            line.extend(b"HTTP/1.1");
+        }
         return (line.split(|byte| *byte == b' ').count() == 3).then_some(line);
     }
     let method =
@@ -100,7 +103,10 @@ fn fields(made: &mut Made, is_response: bool, body: Option<&[u8]>) -> Option<Vec
         put(&mut fields, b"Content-Type", b"text/plain");
     }
     for (buffer, name) in FIELDS {
-        if let Some(value) = made.take(buffer) {
+        if let Some(mut value) = made.take(buffer) {
+            if name == "Host" && value.starts_with(b".") {
+                value.splice(..0, *b"www");
+            }
             put(&mut fields, name.as_bytes(), &value);
         }
     }

@@ -63,8 +63,10 @@ fn tcp(made: &mut Made, is_to_client: bool) -> Option<Spoken> {
 fn ftp(made: &mut Made, is_to_client: bool) -> Option<Spoken> {
     let said = made.take("")?;
     let mut turns = vec![(Speaker::Server, b"220 ready\r\n".to_vec())];
-    if is_to_client {
-        turns.push((Speaker::Client, b"USER a\r\n".to_vec()));
+    // By which Suricata recognises it.
+    turns.push((Speaker::Client, b"USER a\r\n".to_vec()));
+    if !is_to_client {
+        turns.push((Speaker::Server, b"331 go on\r\n".to_vec()));
     }
     turns.push((speaker(is_to_client), line(said)));
     Some(Spoken { turns, is_datagrams: false, port: 21 })
