@@ -4,11 +4,15 @@
 use crate::candidates::Asking;
 use crate::database::Database;
 use crate::evaluate::{Answer, Variables};
+use crate::kinds::Kind;
 use crate::memory::Memory;
 use crate::packets::asked::Asked;
 use crate::packets::groups::Carrier;
 use crate::packets::side::{Side, payload_holds};
+use crate::search::Search;
 use lockgate_model::{Direction, Protocol};
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// What all rules that wait together may cost, in steps.
 const STEPS_MAX: u64 = 100_000;
@@ -17,6 +21,7 @@ const STEPS_MAX: u64 = 100_000;
 #[derive(Default)]
 pub(crate) struct Raw {
     side: Side,
+    search: OnceCell<Option<Arc<Search>>>,
     /// How many have come.
     bytes: u64,
     /// Whether something was not asked for want of room or steps.
@@ -34,19 +39,20 @@ impl Raw {
     /// Of a connection that no packet is seen of, where rules ask for its bytes.
     pub fn of(database: &Database, protocol: Protocol, direction: Direction) -> Option<Self> {
         let is_proxied = matches!(protocol, Protocol::Http | Protocol::Smtp | Protocol::Pop3);
-        let is_asked = is_proxied && database.groups.of(Carrier::Tcp, direction).stream.is_some();
+        let is_asked = is_proxied && !database.groups.of(Carrier::Tcp, direction).stream.is_empty();
         is_asked.then(Self::default)
     }
 
     /// The next bytes.
-    pub fn push(&mut self, asking: Asking<'_>, bytes: &[u8]) {
+    pub fn push(&mut self, asking: Asking<'_>, kind: Option<&Kind>, bytes: &[u8]) {
         let Asking { database, facts, direction, .. } = asking;
         let concerns = |rule: u32| {
             let rule = &database.rules[rule as usize];
             let is_of_streams = rule.asked.as_ref().is_some_and(Asked::is_of_streams);
             is_of_streams && facts.concern(rule, direction) && facts.is_on_its_port(rule, direction)
         };
-        self.side.push(database, direction, (self.bytes, bytes), &concerns);
+        let search = self.search.get_or_init(|| database.search_in_bytes(direction, kind, &concerns));
+        self.side.push(database, search.as_deref(), (self.bytes, bytes), &concerns);
         self.bytes += bytes.len() as u64;
     }
 

@@ -7,6 +7,7 @@ use crate::filled;
 use crate::flow::{Facts, locked};
 use crate::ftp;
 use crate::http;
+use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
 use crate::raw::Raw;
@@ -33,6 +34,8 @@ const TIME_BYTES: usize = 4;
 pub(crate) struct Transmission {
     database: Arc<Database>,
     facts: Facts,
+    /// What its flow may be about.
+    kind: Option<Arc<Kind>>,
     memory: Arc<Mutex<Memory>>,
     direction: Direction,
     transaction: TransactionId,
@@ -53,7 +56,7 @@ pub(crate) struct Transmission {
 impl Transmission {
     pub fn new(
         database: Arc<Database>,
-        facts: Facts,
+        (facts, kind): (Facts, Option<Arc<Kind>>),
         memory: Arc<Mutex<Memory>>,
         about: &Transaction,
     ) -> Self {
@@ -62,6 +65,7 @@ impl Transmission {
         Self {
             database,
             facts,
+            kind,
             memory,
             direction: about.direction,
             transaction: about.id,
@@ -78,13 +82,14 @@ impl Transmission {
 
     /// A sticky buffer is there, whole.
     fn fill(&mut self, sticky: Sticky, bytes: &[u8]) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
         for view in database.views.of(sticky) {
             let transformed = database.views.transformed(view, bytes);
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
-            if let Some(search) = &database.searches[usize::from(view.0)] {
+            if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
                 let (mut state, mut patterns) = (search.begin(), Patterns::default());
                 search.scan(&mut state, bytes, &mut patterns);
                 search.finish(&mut state, &mut patterns);
@@ -110,10 +115,10 @@ impl Transmission {
     }
 
     fn push_raw(&mut self, bytes: &[u8]) {
-        let Self { database, facts, memory, direction, transaction, raw, .. } = self;
+        let Self { database, facts, kind, memory, direction, transaction, raw, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         if let Some(raw) = raw {
-            raw.push(asking, bytes);
+            raw.push(asking, kind.as_deref(), bytes);
         }
     }
 
@@ -172,13 +177,22 @@ impl Transmission {
         }
     }
 
-    /// Which buffer a stream of the waist is, as rules call it.
-    fn streams_of(&self) -> impl Iterator<Item = Sticky> {
-        let of_way = match self.direction {
-            Direction::ToServer => Sticky::HttpRequestBody,
-            Direction::ToClient => Sticky::HttpResponseBody,
+    /// The streams that rules look at of a part's content.
+    fn streams(&self) -> Vec<Stream> {
+        let Self { database, facts, kind, direction, .. } = self;
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let (way, of_way) = match direction {
+            Direction::ToServer => (0, Sticky::HttpRequestBody),
+            Direction::ToClient => (1, Sticky::HttpResponseBody),
         };
-        [Sticky::FileData, of_way].into_iter()
+        let views = &database.bodies[way].views;
+        let search = || database.search_in_body(*direction, kind.as_deref(), &concerns);
+        let as_it_came = (!views.is_empty()).then(|| Stream::new(Arc::clone(views), search()));
+        let views = [Sticky::FileData, of_way].into_iter().flat_map(|sticky| database.views.of(sticky));
+        let transformed = views.filter(|view| database.views.is_transformed(*view));
+        let transformed = transformed
+            .map(|view| Stream::transformed(view, database.search_in(view, kind.as_deref(), &concerns)));
+        as_it_came.into_iter().chain(transformed).collect()
     }
 
     /// The streams of a part go on, or end.
@@ -186,13 +200,12 @@ impl Transmission {
         let Self { database, facts, memory, direction, transaction, candidates, streams, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
-            let unsearched = &database.unsearched[usize::from(stream.view.0)];
-            let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {
-                found.extend_from_slice(unsearched);
-                candidates.look(asking, view, piece, found);
+            let mut look = |view: ViewId, piece: Piece<'_>, found: &[u32]| {
+                let mut found = [found, &database.unsearched[usize::from(view.0)]].concat();
+                candidates.look(asking, view, piece, &mut found);
             };
             match chunk {
-                Some(chunk) => stream.push(database, chunk, &mut look),
+                Some(chunk) => stream.push(chunk, &mut look),
                 None => {
                     stream.end(database, &mut look);
                     candidates.is_spent |= stream.is_spent;
@@ -235,14 +248,12 @@ impl Scanner for Transmission {
         }
         let is_full = self.streams.len() >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
-        let stickies = self.streams_of();
-        let views: Vec<ViewId> =
-            stickies.flat_map(|sticky| self.database.views.of(sticky).collect::<Vec<_>>()).collect();
+        let streams = if is_full { Vec::new() } else { self.streams() };
         let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
-        if is_full || views.is_empty() {
-            return if is_raw { Want::More } else { Want::Done };
+        if streams.is_empty() && !is_raw {
+            return Want::Done;
         }
-        self.streams.extend(views.into_iter().map(|view| (part.id, Stream::new(&self.database, view))));
+        self.streams.extend(streams.into_iter().map(|stream| (part.id, stream)));
         Want::More
     }
 
@@ -261,6 +272,10 @@ impl Scanner for Transmission {
                 gather(&mut self.header, chunk)
             }
             (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
+            (Buffer::Payload, _) => {
+                self.push_raw(chunk);
+                Want::More
+            }
             _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
             _ => Want::Done,
         }
@@ -276,6 +291,7 @@ impl Scanner for Transmission {
                 self.fill_head();
                 self.tell(part, buffer, sink);
             }
+            (Buffer::Payload, _) => self.tell(part, buffer, sink),
             (Buffer::MailHeader, _) => {
                 if let Some(at) = self.mails.iter().position(|(of, _)| *of == part) {
                     let (_, lines) = self.mails.swap_remove(at);

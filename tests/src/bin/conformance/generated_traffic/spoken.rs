@@ -109,10 +109,23 @@ fn smtp(made: &mut Made, is_to_client: bool) -> Option<Spoken> {
     Some(Spoken { turns, is_datagrams: false, port: 25 })
 }
 
+/// A mail has no CR and no LF alone (RFC 5321 section 2.3.8).
+fn with_line_ends(bytes: &[u8]) -> Vec<u8> {
+    let mut all: Vec<u8> = Vec::new();
+    for (at, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'\n' if !all.ends_with(b"\r") => all.extend(b"\r\n"),
+            b'\r' if bytes.get(at + 1) != Some(&b'\n') => all.extend(b"\r\n"),
+            byte => all.push(byte),
+        }
+    }
+    all
+}
+
 /// A mail that has these bytes as they are, or in an attachment.
 fn mail(said: Option<Vec<u8>>, file: Option<Vec<u8>>) -> Vec<u8> {
     let mut mail = b"From: ann@example.org\r\n".to_vec();
-    let said = said.unwrap_or_default();
+    let said = with_line_ends(&said.unwrap_or_default());
     let is_field = said.iter().take_while(|byte| !b"\r\n ".contains(byte)).any(|byte| *byte == b':');
     if is_field {
         mail.extend(line(said.clone()));
