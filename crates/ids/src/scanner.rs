@@ -6,10 +6,12 @@ use crate::evaluate::Piece;
 use crate::filled;
 use crate::flow::Facts;
 use crate::ftp;
+use crate::hashing::Hashing;
 use crate::http;
 use crate::mail;
 use crate::memory::Memory;
 use crate::ruleset::sticky::Sticky;
+use crate::ruleset::transform::Made;
 use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
@@ -45,6 +47,7 @@ pub(crate) struct Transmission {
     /// The headers of mails that are open.
     mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
+    hashing: Vec<Hashing>,
 }
 
 impl Transmission {
@@ -67,6 +70,7 @@ impl Transmission {
             verb: Vec::new(),
             mails: Vec::new(),
             streams: Vec::new(),
+            hashing: Vec::new(),
         }
     }
 
@@ -75,7 +79,9 @@ impl Transmission {
         let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for view in database.views.of(sticky) {
-            let transformed = database.views.transformed(view, bytes);
+            let mut made = Made::default();
+            let transformed = database.views.transformed(view, bytes, &mut made);
+            candidates.is_spent |= made == Made::Spent;
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
             if let Some(search) = &database.searches[usize::from(view.0)] {
@@ -100,6 +106,13 @@ impl Transmission {
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
+    }
+
+    /// A part has ended: its digests are buffers.
+    fn fill_digests(&mut self, part: PartId) {
+        if let Some(at) = self.hashing.iter().position(|own| own.part == part) {
+            self.hashing.swap_remove(at).finish(&mut |sticky, bytes| self.fill(sticky, bytes));
+        }
     }
 
     /// What a protocol has said of itself is there, whole.
@@ -211,13 +224,17 @@ impl Scanner for Transmission {
         if let Some(name) = &part.name {
             self.fill(Sticky::FileName, name.as_bytes());
         }
-        let is_full = self.streams.len() >= STREAMS_MAX;
+        let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
         let stickies = self.streams_of();
         let views: Vec<ViewId> =
             stickies.flat_map(|sticky| self.database.views.of(sticky).collect::<Vec<_>>()).collect();
-        if is_full || views.is_empty() {
+        let kinds = self.database.hashes;
+        if is_full || (views.is_empty() && !kinds.are_asked()) {
             return Want::Done;
+        }
+        if kinds.are_asked() {
+            self.hashing.push(Hashing::new(part.id, kinds));
         }
         self.streams.extend(views.into_iter().map(|view| (part.id, Stream::new(&self.database, view))));
         Want::More
@@ -226,6 +243,7 @@ impl Scanner for Transmission {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
                 self.run(part, Some(chunk), sink);
                 Want::More
             }
@@ -243,6 +261,7 @@ impl Scanner for Transmission {
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                self.fill_digests(part);
                 self.run(part, None, sink);
                 self.streams.retain(|(of, _)| *of != part);
             }
@@ -266,7 +285,13 @@ impl Scanner for Transmission {
         }
     }
 
+    fn broken(&mut self, part: PartId, _reason: Reason) {
+        // What is missing would have changed it.
+        self.hashing.retain(|own| own.part != part);
+    }
+
     fn close(&mut self, part: PartId, _sink: &mut dyn Sink) {
+        self.hashing.retain(|own| own.part != part);
         self.streams.retain(|(of, _)| *of != part);
     }
 

@@ -3,6 +3,7 @@
 
 use crate::database::Database;
 use crate::evaluate::Piece;
+use crate::ruleset::transform::Made;
 use crate::search::Patterns;
 use crate::views::ViewId;
 use lockgate_matcher as matcher;
@@ -76,7 +77,9 @@ impl Stream {
     /// The stream has ended.
     pub fn end(&mut self, database: &Database, look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>)) {
         if let Some(gathered) = self.gathered.take() {
-            let bytes = database.views.transformed(self.view, &gathered).unwrap_or_default();
+            let mut made = Made::default();
+            let bytes = database.views.transformed(self.view, &gathered, &mut made).unwrap_or_default();
+            self.is_spent |= made == Made::Spent;
             self.take(database, &bytes);
         }
         let search = database.searches[usize::from(self.view.0)].as_ref();

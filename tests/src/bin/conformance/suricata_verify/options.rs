@@ -2,6 +2,9 @@
 
 use super::settings::Settings;
 
+/// Where a configuration says what alerts show.
+const ALERT: &str = "outputs.eve-log.types.alert";
+
 /// The options for the arguments of Suricata's that a test has, and for its configuration, where it has one of its own.
 pub fn options(arguments: &[String], own: Option<&Settings>) -> Vec<String> {
     let mut options = Vec::new();
@@ -29,9 +32,25 @@ pub fn options(arguments: &[String], own: Option<&Settings>) -> Vec<String> {
     if is_yes("stream.async-oneside") {
         add(&["--one-sided"]);
     }
+    if let Some(most) = value("packet-alert-max") {
+        add(&["--alerts-max", most]);
+    }
+    let xff = |name: &str| own.and_then(|own| own.value(&format!("{ALERT}.xff.{name}")).map(str::to_owned));
+    if xff("enabled").as_deref() == Some("yes") {
+        let how = if xff("mode").as_deref() == Some("overwrite") { "instead" } else { "beside" };
+        let deployment = xff("deployment").unwrap_or_else(|| "reverse".to_owned());
+        add(&["--forwarded", how, "--forwarded-by", &deployment]);
+    }
     match value("stream.midstream-policy") {
         Some("bypass" | "pass-flow") => add(&["--unbegun", "pass"]),
         Some("drop-flow") => add(&["--unbegun", "stop"]),
+        // Inline, what a policy of all kinds does of itself is to drop.
+        None if value("exception-policy") == Some("auto")
+            && is_yes("stream.inline")
+            && !is_yes("stream.midstream") =>
+        {
+            add(&["--unbegun", "stop"]);
+        }
         _ => {}
     }
     if both.iter().any(|settings| settings.is_no("vlan.use-for-tracking")) {
@@ -55,8 +74,9 @@ pub fn options(arguments: &[String], own: Option<&Settings>) -> Vec<String> {
         add(&["--action-order", &order.join(",")]);
     }
     // The configuration of tests without one of their own has both.
-    const SHOWN: [&str; 2] = ["outputs.eve-log.types.alert.payload", "outputs.eve-log.types.alert.packet"];
-    if own.is_none_or(|own| SHOWN.iter().any(|path| own.is_yes(path))) {
+    let shows =
+        |own: &Settings| ["payload", "packet"].iter().any(|what| own.is_yes(&format!("{ALERT}.{what}")));
+    if own.is_none_or(shows) {
         add(&["--payload"]);
     }
     options
