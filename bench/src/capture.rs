@@ -13,6 +13,8 @@ const FRAME_MICROS: u64 = 2;
 const BEGIN_SECONDS: u64 = 1_795_262_400;
 const ETHERNET: [u8; 14] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
 const IP_HEADER: usize = 20;
+/// What a receiver takes before it has acknowledged it.
+const WINDOW: usize = 0xffff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -111,7 +113,7 @@ impl Dialogue {
         dialogue
     }
 
-    /// One side says something; the other acknowledges each second segment, and the last one.
+    /// One side says something; the other acknowledges each second segment, each where there is no window for two, and the last one.
     pub fn say(&mut self, speaker: Speaker, bytes: &[u8]) {
         let listener = if speaker == Speaker::Client { Speaker::Server } else { Speaker::Client };
         let segments = bytes.chunks(self.segment_bytes);
@@ -120,7 +122,7 @@ impl Dialogue {
             let is_last = at + 1 == count;
             let push = if is_last { flag::PUSH } else { 0 };
             self.segment(speaker, flag::ACK | push, segment);
-            if at % 2 == 1 || is_last {
+            if at % 2 == 1 || is_last || 2 * self.segment_bytes > WINDOW {
                 self.segment(listener, flag::ACK, b"");
             }
         }

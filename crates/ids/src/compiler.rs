@@ -2,10 +2,11 @@
 
 use crate::classes::Classes;
 use crate::database::{
-    Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
+    Body, Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
 use crate::filled;
-use crate::hashing::Kinds;
+use crate::hashing::HashKinds;
+use crate::kinds::Kinds;
 use crate::memory::Name;
 use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
@@ -334,7 +335,7 @@ impl Compiler {
         let number = self.rules.len() as u32;
         let fast = fast_pattern(rule, |sticky| sticky == Sticky::Payload);
         let fast = fast.map(|(_, bytes, any_case)| (bytes, any_case));
-        self.groups.add(number, rule.header.protocol, &rule.flow, asked, fast);
+        self.groups.add(number, &rule.header, &rule.flow, asked, fast);
     }
 
     /// What a protocol makes of a stream is looked at for the rule.
@@ -465,7 +466,26 @@ impl Compiler {
         (self.name(&integer.name), action)
     }
 
-    fn finish(self, clock: Clock) -> Database {
+    /// Content as it comes one way, looked at as each of these views: what they look for is searched in one go.
+    fn body(&mut self, of_way: Sticky) -> Body {
+        let is_as_it_came = |view: &ViewId| !self.views.is_transformed(*view);
+        let stickies = [Sticky::FileData, of_way].into_iter();
+        let views: Box<[ViewId]> =
+            stickies.flat_map(|sticky| self.views.of(sticky)).filter(is_as_it_came).collect();
+        let search = |all: SearchBuilder, view: &ViewId| all.and(&self.searches[usize::from(view.0)]);
+        Body { searches: views.iter().fold(SearchBuilder::default(), search).finish(), views: views.into() }
+    }
+
+    fn finish(mut self, clock: Clock) -> Database {
+        let bodies = [Sticky::HttpRequestBody, Sticky::HttpResponseBody].map(|of_way| self.body(of_way));
+        for view in bodies.iter().flat_map(|body| body.views.iter()) {
+            self.searches[usize::from(view.0)] = SearchBuilder::default();
+        }
+        let searches = self.views.len() + bodies.len();
+        let kinds = Kinds::new(
+            self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
+            searches,
+        );
         let all = (0..self.views.len() as u16).map(ViewId);
         let buffers = all.filter_map(|view| buffer_of(self.views.sticky(view)));
         let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
@@ -473,8 +493,10 @@ impl Compiler {
         });
         Database {
             rules: self.rules,
-            hashes: Kinds::of(&self.views),
+            hashes: HashKinds::of(&self.views),
             views: self.views,
+            bodies,
+            kinds,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
             groups: self.groups.finish(),
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),

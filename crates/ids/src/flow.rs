@@ -1,6 +1,7 @@
 //! One connection: who is on either side, and what rules have noted of it. Rule: transactions share it, a moment at a time.
 
 use crate::database::{Compiled, Database, is_way};
+use crate::kinds::{Class, Kind};
 use crate::memory::Memory;
 use crate::packets::groups::Carrier;
 use crate::ruleset::bits::FlowState as State;
@@ -8,6 +9,7 @@ use crate::ruleset::header::{Application, Header, Protocol, Way};
 use crate::scanner::Transmission;
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Direction, Flow, FlowState, Scanner, Transaction};
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +18,8 @@ pub(crate) struct Connection {
     database: Arc<Database>,
     facts: Facts,
     memory: Arc<Mutex<Memory>>,
+    /// What it may be about, to the server and to the client, once that was asked.
+    kinds: [OnceCell<Option<Arc<Kind>>>; 2],
 }
 
 /// What is known of a flow.
@@ -47,7 +51,7 @@ impl Connection {
 
     /// One whose memory others have a hand in.
     pub fn sharing(database: Arc<Database>, facts: Facts, memory: Arc<Mutex<Memory>>) -> Self {
-        Self { database, facts, memory }
+        Self { database, facts, memory, kinds: Default::default() }
     }
 }
 
@@ -55,11 +59,25 @@ impl FlowState for Connection {
     fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
         locked(&memory).is_answered |= about.direction == Direction::ToClient;
-        Box::new(Transmission::new(database, self.facts, memory, about))
+        let kind = &self.kinds[usize::from(about.direction == Direction::ToClient)];
+        let kind = kind.get_or_init(|| database.kinds.of(self.facts.class(about.direction))).clone();
+        Box::new(Transmission::new(database, (self.facts, kind), memory, about))
     }
 }
 
 impl Facts {
+    /// All that tells it from other flows as far as rules about transactions go.
+    fn class(&self, direction: Direction) -> Class {
+        let spoken = Some((self.protocol, self.is_recognised));
+        Class { spoken, carrier: self.carrier, direction, ends: self.ends(direction) }
+    }
+
+    /// Who sends and who receives.
+    pub fn ends(&self, direction: Direction) -> [Option<SocketAddr>; 2] {
+        let (client, server) = (Some(self.client), self.server);
+        if direction == Direction::ToServer { [client, server] } else { [server, client] }
+    }
+
     /// Whether a rule is about such a flow, and that way of it.
     pub fn concern(&self, rule: &Compiled, direction: Direction) -> bool {
         self.is_spoken(rule) && is_way(rule.flow.direction, direction) && self.is_between(rule, direction)
@@ -112,8 +130,7 @@ impl Facts {
         if self.protocol == model::Protocol::File {
             return true;
         }
-        let (client, server) = (Some(self.client), self.server);
-        let (from, to) = if direction == Direction::ToServer { (client, server) } else { (server, client) };
+        let [from, to] = self.ends(direction);
         rule.header.is_between(from, to)
     }
 

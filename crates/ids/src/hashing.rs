@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 
 /// Which digests rules ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kinds {
+pub(crate) struct HashKinds {
     md5: bool,
     sha1: bool,
     sha256: bool,
 }
 
-impl Kinds {
+impl HashKinds {
     /// By what rules look at.
     pub fn of(views: &Views) -> Self {
         let is_asked = |sticky| views.of(sticky).next().is_some();
@@ -42,7 +42,7 @@ pub(crate) struct Hashing {
 }
 
 impl Hashing {
-    pub fn new(part: PartId, kinds: Kinds) -> Self {
+    pub fn new(part: PartId, kinds: HashKinds) -> Self {
         Self {
             part,
             md5: kinds.md5.then(Md5::new),

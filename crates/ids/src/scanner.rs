@@ -8,6 +8,7 @@ use crate::flow::Facts;
 use crate::ftp;
 use crate::hashing::Hashing;
 use crate::http;
+use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
 use crate::ruleset::sticky::Sticky;
@@ -34,6 +35,8 @@ const TIME_BYTES: usize = 4;
 pub(crate) struct Transmission {
     database: Arc<Database>,
     facts: Facts,
+    /// What its flow may be about.
+    kind: Option<Arc<Kind>>,
     memory: Arc<Mutex<Memory>>,
     direction: Direction,
     transaction: TransactionId,
@@ -53,13 +56,14 @@ pub(crate) struct Transmission {
 impl Transmission {
     pub fn new(
         database: Arc<Database>,
-        facts: Facts,
+        (facts, kind): (Facts, Option<Arc<Kind>>),
         memory: Arc<Mutex<Memory>>,
         about: &Transaction,
     ) -> Self {
         Self {
             database,
             facts,
+            kind,
             memory,
             direction: about.direction,
             transaction: about.id,
@@ -76,15 +80,16 @@ impl Transmission {
 
     /// A sticky buffer is there, whole.
     fn fill(&mut self, sticky: Sticky, bytes: &[u8]) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
         for view in database.views.of(sticky) {
             let mut made = Made::default();
             let transformed = database.views.transformed(view, bytes, &mut made);
             candidates.is_spent |= made == Made::Spent;
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
-            if let Some(search) = &database.searches[usize::from(view.0)] {
+            if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
                 let (mut state, mut patterns) = (search.begin(), Patterns::default());
                 search.scan(&mut state, bytes, &mut patterns);
                 search.finish(&mut state, &mut patterns);
@@ -163,13 +168,22 @@ impl Transmission {
         }
     }
 
-    /// Which buffer a stream of the waist is, as rules call it.
-    fn streams_of(&self) -> impl Iterator<Item = Sticky> {
-        let of_way = match self.direction {
-            Direction::ToServer => Sticky::HttpRequestBody,
-            Direction::ToClient => Sticky::HttpResponseBody,
+    /// The streams that rules look at of a part's content.
+    fn streams(&self) -> Vec<Stream> {
+        let Self { database, facts, kind, direction, .. } = self;
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let (way, of_way) = match direction {
+            Direction::ToServer => (0, Sticky::HttpRequestBody),
+            Direction::ToClient => (1, Sticky::HttpResponseBody),
         };
-        [Sticky::FileData, of_way].into_iter()
+        let views = &database.bodies[way].views;
+        let search = || database.search_in_body(*direction, kind.as_deref(), &concerns);
+        let as_it_came = (!views.is_empty()).then(|| Stream::new(Arc::clone(views), search()));
+        let views = [Sticky::FileData, of_way].into_iter().flat_map(|sticky| database.views.of(sticky));
+        let transformed = views.filter(|view| database.views.is_transformed(*view));
+        let transformed = transformed
+            .map(|view| Stream::transformed(view, database.search_in(view, kind.as_deref(), &concerns)));
+        as_it_came.into_iter().chain(transformed).collect()
     }
 
     /// The streams of a part go on, or end.
@@ -177,13 +191,12 @@ impl Transmission {
         let Self { database, facts, memory, direction, transaction, candidates, streams, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
-            let unsearched = &database.unsearched[usize::from(stream.view.0)];
-            let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {
-                found.extend_from_slice(unsearched);
-                candidates.look(asking, view, piece, found);
+            let mut look = |view: ViewId, piece: Piece<'_>, found: &[u32]| {
+                let mut found = [found, &database.unsearched[usize::from(view.0)]].concat();
+                candidates.look(asking, view, piece, &mut found);
             };
             match chunk {
-                Some(chunk) => stream.push(database, chunk, &mut look),
+                Some(chunk) => stream.push(chunk, &mut look),
                 None => {
                     stream.end(database, &mut look);
                     candidates.is_spent |= stream.is_spent;
@@ -226,17 +239,15 @@ impl Scanner for Transmission {
         }
         let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
-        let stickies = self.streams_of();
-        let views: Vec<ViewId> =
-            stickies.flat_map(|sticky| self.database.views.of(sticky).collect::<Vec<_>>()).collect();
-        let kinds = self.database.hashes;
-        if is_full || (views.is_empty() && !kinds.are_asked()) {
+        let streams = if is_full { Vec::new() } else { self.streams() };
+        let hashes = self.database.hashes;
+        if is_full || (streams.is_empty() && !hashes.are_asked()) {
             return Want::Done;
         }
-        if kinds.are_asked() {
-            self.hashing.push(Hashing::new(part.id, kinds));
+        if hashes.are_asked() {
+            self.hashing.push(Hashing::new(part.id, hashes));
         }
-        self.streams.extend(views.into_iter().map(|view| (part.id, Stream::new(&self.database, view))));
+        self.streams.extend(streams.into_iter().map(|stream| (part.id, stream)));
         Want::More
     }
 

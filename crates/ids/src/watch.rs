@@ -4,6 +4,7 @@ use crate::database::{Compiled, Database};
 use crate::decision::Decision;
 use crate::evaluate::{Answer, Piece, Variables, holds_with};
 use crate::flow::{Connection, Facts, locked};
+use crate::kinds::Class;
 use crate::memory::Memory;
 use crate::packets::asked::{Asked, Occasion, Reads};
 use crate::packets::groups::{Carrier, Group};
@@ -12,7 +13,7 @@ use crate::packets::side::{Side, payload_holds};
 use crate::ruleset::bits::FlowState as State;
 use crate::ruleset::header::Protocol;
 use crate::ruleset::sticky::Sticky;
-use crate::search::{Patterns, Search};
+use crate::search::{Patterns, Search, Searches};
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
 use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
@@ -63,10 +64,19 @@ pub struct Watch {
     events: Vec<Box<str>>,
     /// Of the rules that have no pattern, those that are about the flow at all, once a second packet of that side comes.
     standing: [Option<Box<[u32]>>; 2],
+    /// What each side is searched for, once something was.
+    sought: [Option<Sought>; 2],
     /// Whether a rule lets the whole flow pass.
     is_passed: bool,
     /// Whether a rule was not asked for want of room or steps, since somebody last wanted to know.
     is_spent: bool,
+}
+
+/// What one side of a flow is searched for.
+#[derive(Clone, Default)]
+struct Sought {
+    packet: Option<Arc<Search>>,
+    stream: Option<Arc<Search>>,
 }
 
 /// A packet, or the end of a flow, and what rules want to know of it.
@@ -109,6 +119,8 @@ enum Found {
     Pattern,
     /// Nothing was looked for.
     Nothing,
+    /// Nor that, and it is about packets between these two.
+    Standing,
 }
 
 fn at(direction: Direction) -> usize {
@@ -161,6 +173,7 @@ impl Watch {
             is_known: [false; 2],
             events: Vec::new(),
             standing: [None, None],
+            sought: [None, None],
             is_passed: false,
             is_spent: false,
         }
@@ -191,15 +204,32 @@ impl Watch {
 
     /// Bytes of the stream, next in their order, before the packet that brought them.
     pub fn data(&mut self, chunk: Chunk<'_>) {
-        let Self { database, facts, sides, .. } = self;
         let direction = chunk.direction;
-        if self.is_passed || !database.groups.of(Carrier::Tcp, direction).reads_streams() {
+        if self.is_passed || !self.database.groups.of(Carrier::Tcp, direction).reads_streams() {
             return;
         }
+        let search = self.sought(Carrier::Tcp, direction).stream.clone();
+        let Self { database, facts, sides, .. } = self;
         // What is spoken may be known only later: the packet is asked about that.
         let concerns = |rule: u32| facts.is_way_of(&database.rules[rule as usize], direction);
         let side = sides[at(direction)].get_or_insert_default();
-        side.push(database, direction, (chunk.offset, chunk.bytes), &concerns);
+        side.push(database, search.as_deref(), (chunk.offset, chunk.bytes), &concerns);
+    }
+
+    /// What its packets of that direction are searched for, and what they bring to its stream.
+    fn sought(&mut self, carrier: Carrier, direction: Direction) -> &Sought {
+        let Self { database, facts, sought, .. } = self;
+        sought[at(direction)].get_or_insert_with(|| {
+            let ends = facts.ends(direction);
+            let kind = database.kinds.of(Class { spoken: None, carrier, direction, ends });
+            let is_between = |rule: u32| database.rules[rule as usize].header.is_between(ends[0], ends[1]);
+            let group = database.groups.of(carrier, direction);
+            let search = |number, all: &Searches| match &kind {
+                Some(kind) => kind.search(number, all, &is_between),
+                None => all.whole(),
+            };
+            Sought { packet: search(0, &group.packet), stream: search(1, &group.stream) }
+        })
     }
 
     /// A packet, behind all that it has brought.
@@ -259,7 +289,7 @@ impl Watch {
         loop {
             let candidate = match (found.peek(), unsearched.peek()) {
                 (Some(one), other) if other.is_none_or(|other| one.rule <= *other) => found.next(),
-                _ => unsearched.next().map(|rule| Candidate { rule, found: Found::Nothing }),
+                _ => unsearched.next().map(|rule| Candidate { rule, found: Found::Standing }),
             };
             let Some(candidate) = candidate else { break };
             let Some(alert) = self.judge(&database, moment, candidate, &mut steps) else { continue };
@@ -294,11 +324,16 @@ impl Watch {
     fn standing(&mut self, database: &Database, group: &Group, moment: &Moment<'_, '_>) -> Box<[u32]> {
         let known = self.standing[at(moment.direction)].take().filter(|_| moment.is_of_one_way());
         known.unwrap_or_else(|| {
-            let is_between = |rule: &&u32| {
-                let header = &database.rules[**rule as usize].header;
+            let is_between = |rule: &u32| {
+                let header = &database.rules[*rule as usize].header;
                 header.is_between(moment.source, moment.destination)
             };
-            group.unsearched.iter().filter(is_between).copied().collect()
+            let ends = [moment.source, moment.destination];
+            let mut standing = group.unsearched.about(database.groups.ends.as_ref(), ends);
+            standing.retain(is_between);
+            standing.sort_unstable();
+            standing.dedup();
+            standing.into()
         })
     }
 
@@ -319,7 +354,8 @@ impl Watch {
         }
         let nothing = |rule: &u32| Candidate { rule: *rule, found: Found::Nothing };
         if moment.packet.is_some() && (moment.flow.is_none() || !self.is_begun[at(moment.direction)]) {
-            found.extend(group.firsts.iter().map(nothing));
+            let ends = [moment.source, moment.destination];
+            found.extend(group.firsts.about(database.groups.ends.as_ref(), ends).iter().map(nothing));
         }
         for event in &self.events {
             found.extend(database.groups.with_protocol_event(event).iter().map(nothing));
@@ -328,14 +364,25 @@ impl Watch {
             for event in packet.events.iter() {
                 found.extend(database.groups.with_event(event).iter().map(nothing));
             }
-            search(&group.packet, packet.payload, &mut found);
-            if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
-                search(&group.stream, packet.payload, &mut found);
+            if !packet.payload.is_empty() {
+                self.search(group, moment, packet.payload, &mut found);
             }
         }
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.rule);
         found
+    }
+
+    /// The rules whose patterns are in a payload.
+    fn search(&mut self, group: &Group, moment: &Moment<'_, '_>, payload: &[u8], found: &mut Vec<Candidate>) {
+        let sought = match moment.is_of_one_way() {
+            true => self.sought(moment.carrier, moment.direction).clone(),
+            false => Sought { packet: group.packet.whole(), stream: group.stream.whole() },
+        };
+        search(sought.packet.as_deref(), payload, found);
+        if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
+            search(sought.stream.as_deref(), payload, found);
+        }
     }
 
     /// Whether a rule holds, and is to be told.
@@ -348,7 +395,10 @@ impl Watch {
     ) -> Option<Alert> {
         let rule = &database.rules[candidate.rule as usize];
         let asked = rule.asked.as_ref()?;
-        if !self.concerns(moment, rule) || !self.is_occasion(moment, asked) {
+        let is_between = || {
+            candidate.found == Found::Standing || rule.header.is_between(moment.source, moment.destination)
+        };
+        if !self.concerns(moment, rule) || !is_between() || !self.is_occasion(moment, asked) {
             return None;
         }
         let mut ask = Ask { database, moment, steps, variables: Variables::default(), is_spent: false };
@@ -372,7 +422,7 @@ impl Watch {
         Some(Alert { is_told, hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
     }
 
-    /// Whether a rule is about packets between these, of such a flow.
+    /// Whether a rule is about packets of such a flow.
     fn concerns(&self, moment: &Moment<'_, '_>, rule: &Compiled) -> bool {
         let flow = &rule.flow;
         let is_flow = moment.flow.is_some();
@@ -388,7 +438,6 @@ impl Watch {
             && flow.is_fragmented.is_none_or(|wanted| wanted == is_rebuilt)
             && moment.is_of(rule.header.protocol)
             && self.facts.is_application(rule)
-            && rule.header.is_between(moment.source, moment.destination)
     }
 
     fn is_occasion(&self, moment: &Moment<'_, '_>, asked: &Asked) -> bool {
@@ -480,8 +529,8 @@ fn is_read(tcp: &Tcp<'_>) -> bool {
 }
 
 /// The rules whose patterns are in a payload.
-fn search(search: &Option<Search>, payload: &[u8], found: &mut Vec<Candidate>) {
-    let Some(search) = search.as_ref().filter(|_| !payload.is_empty()) else { return };
+fn search(search: Option<&Search>, payload: &[u8], found: &mut Vec<Candidate>) {
+    let Some(search) = search else { return };
     let (mut state, mut patterns) = (search.begin(), Patterns::default());
     search.scan(&mut state, payload, &mut patterns);
     search.finish(&mut state, &mut patterns);
