@@ -47,7 +47,10 @@ alert http any any -> any any (http.stat_code; content:"200"; flowbits:set,traff
     let [first, second] = of_kind(&events, "alert")[..] else { panic!("two alerts: {events:?}") };
     // What is found is told with a later packet, and the bits are those of that moment.
     for alert in [first, second] {
-        assert_eq!((&alert["traffic"]["id"][0], &alert["metadata"]["flowbits"]), (&"web".into(), &Value::Null));
+        assert_eq!(
+            (&alert["traffic"]["id"][0], &alert["metadata"]["flowbits"]),
+            (&"web".into(), &Value::Null)
+        );
     }
     assert_eq!(second["traffic"]["label"][0], "answered");
     let events = heard(&rules.replace("flowbits:unset,seen; ", ""), settings(), &exchange());
