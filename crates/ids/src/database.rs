@@ -1,6 +1,7 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
+use crate::hashing::HashKinds;
 use crate::hosts::Hosts;
 use crate::kinds::{Kind, Kinds};
 use crate::memory::Name;
@@ -34,8 +35,12 @@ pub struct Database {
     pub(crate) unsearched: Vec<Box<[u32]>>,
     /// The rules that are about packets and streams as they are.
     pub(crate) groups: Groups,
+    /// Which digests of files some rule asks for.
+    pub(crate) hashes: HashKinds,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
+    /// What bits and numbers are called.
+    pub(crate) names: Box<[Arc<str>]>,
     pub(crate) thresholds: Mutex<Thresholds>,
     pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,

@@ -11,6 +11,7 @@ mod evaluate;
 mod filled;
 mod flow;
 mod ftp;
+mod hashing;
 mod hosts;
 mod http;
 mod kinds;
@@ -28,7 +29,7 @@ mod tuning;
 mod views;
 mod watch;
 
-pub use compiler::Sources;
+pub use compiler::{ReadList, Sources};
 pub use database::{Clock, Database};
 pub use report::{FAILURES_MAX, Failure, Report, Scope};
 pub use watch::{Alert, FoundIn, Watch};

@@ -29,6 +29,11 @@ impl Memory {
         self.bits.contains(&bit)
     }
 
+    /// All that are set.
+    pub fn bits(&self) -> impl Iterator<Item = Name> + '_ {
+        self.bits.iter().copied()
+    }
+
     pub fn set(&mut self, bit: Name) {
         if self.bits.len() < ENTRIES_MAX {
             self.bits.insert(bit);

@@ -6,12 +6,14 @@ use crate::evaluate::Piece;
 use crate::filled;
 use crate::flow::{Facts, locked};
 use crate::ftp;
+use crate::hashing::Hashing;
 use crate::http;
 use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
 use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
+use crate::ruleset::transform::Made;
 use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
@@ -51,6 +53,7 @@ pub(crate) struct Transmission {
     streams: Vec<(PartId, Stream)>,
     /// Its bytes as they came, where rules ask for these.
     raw: Option<Raw>,
+    hashing: Vec<Hashing>,
 }
 
 impl Transmission {
@@ -77,6 +80,7 @@ impl Transmission {
             mails: Vec::new(),
             streams: Vec::new(),
             raw,
+            hashing: Vec::new(),
         }
     }
 
@@ -86,7 +90,9 @@ impl Transmission {
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
         for view in database.views.of(sticky) {
-            let transformed = database.views.transformed(view, bytes);
+            let mut made = Made::default();
+            let transformed = database.views.transformed(view, bytes, &mut made);
+            candidates.is_spent |= made == Made::Spent;
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
             if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
@@ -119,6 +125,13 @@ impl Transmission {
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         if let Some(raw) = raw {
             raw.push(asking, kind.as_deref(), bytes);
+        }
+    }
+
+    /// A part has ended: its digests are buffers.
+    fn fill_digests(&mut self, part: PartId) {
+        if let Some(at) = self.hashing.iter().position(|own| own.part == part) {
+            self.hashing.swap_remove(at).finish(&mut |sticky, bytes| self.fill(sticky, bytes));
         }
     }
 
@@ -246,13 +259,15 @@ impl Scanner for Transmission {
         if let Some(name) = &part.name {
             self.fill(Sticky::FileName, name.as_bytes());
         }
-        let is_full = self.streams.len() >= STREAMS_MAX;
+        let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
         let streams = if is_full { Vec::new() } else { self.streams() };
+        let hashes = Some(self.database.hashes).filter(|hashes| !is_full && hashes.are_asked());
         let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
-        if streams.is_empty() && !is_raw {
+        if streams.is_empty() && hashes.is_none() && !is_raw {
             return Want::Done;
         }
+        self.hashing.extend(hashes.map(|hashes| Hashing::new(part.id, hashes)));
         self.streams.extend(streams.into_iter().map(|stream| (part.id, stream)));
         Want::More
     }
@@ -263,6 +278,7 @@ impl Scanner for Transmission {
                 if part == PartId::ROOT {
                     self.push_raw(chunk);
                 }
+                self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
                 self.run(part, Some(chunk), sink);
                 Want::More
             }
@@ -284,6 +300,7 @@ impl Scanner for Transmission {
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                self.fill_digests(part);
                 self.run(part, None, sink);
                 self.streams.retain(|(of, _)| *of != part);
             }
@@ -308,7 +325,13 @@ impl Scanner for Transmission {
         }
     }
 
+    fn broken(&mut self, part: PartId, _reason: Reason) {
+        // What is missing would have changed it.
+        self.hashing.retain(|own| own.part != part);
+    }
+
     fn close(&mut self, part: PartId, _sink: &mut dyn Sink) {
+        self.hashing.retain(|own| own.part != part);
         self.streams.retain(|(of, _)| *of != part);
     }
 
