@@ -7,11 +7,13 @@ mod clamav_files;
 mod generated_traffic;
 mod http_evader;
 mod http_raw;
+mod ids_captures;
 mod library_messages;
 mod pcre2;
 mod pe_allmatch;
 mod random;
 mod sentence;
+mod suricata;
 mod suricata_verify;
 mod web_lines;
 mod web_lists;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ("http-raw", "http-raw", http_raw::check),
         ("pcre2", "pcre2-testdata", pcre2::check),
         ("generated-traffic", "et-open-2025", generated_traffic::check),
+        ("ids-captures", "et-open-2025", ids_captures::check),
         ("suricata-verify", "suricata-verify", suricata_verify::check),
         ("web-lists", "web-lists", web_lists::check),
         ("web-phrases", "web-lists", web_phrases::check),

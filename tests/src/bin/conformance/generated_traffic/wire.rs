@@ -1,45 +1,17 @@
 //! The conversations as a capture, and who alerts on it: Suricata and `lockgate ids`. Rule: both read the same rules and variables.
 
-use std::collections::HashMap;
 use std::net::Ipv4Addr;
-use std::process::Command;
 
 use serde_json::Value;
 
 use super::spoken::{Speaker, Spoken};
 use super::{Alerts, Conversation};
+use crate::suricata::{self, VARIABLES};
 use lockgate_tests::capture::{Capture, Dialogue, End, Speaker as Side, datagram};
 use lockgate_tests::gateway::lockgate as run_lockgate;
-use lockgate_tests::process::{outcome, printed_by};
+use lockgate_tests::process::printed_by;
 use lockgate_tests::temporary::Directory;
 
-/// What stands for the variables of rules.
-const VARIABLES: [(&str, &str); 24] = [
-    ("HOME_NET", "[192.168.0.0/16]"),
-    ("EXTERNAL_NET", "!$HOME_NET"),
-    ("HTTP_SERVERS", "$HOME_NET"),
-    ("SMTP_SERVERS", "$HOME_NET"),
-    ("SQL_SERVERS", "$HOME_NET"),
-    ("DNS_SERVERS", "$HOME_NET"),
-    ("TELNET_SERVERS", "$HOME_NET"),
-    ("AIM_SERVERS", "$EXTERNAL_NET"),
-    ("DC_SERVERS", "$HOME_NET"),
-    ("DNP3_SERVER", "$HOME_NET"),
-    ("DNP3_CLIENT", "$HOME_NET"),
-    ("MODBUS_CLIENT", "$HOME_NET"),
-    ("MODBUS_SERVER", "$HOME_NET"),
-    ("ENIP_CLIENT", "$HOME_NET"),
-    ("ENIP_SERVER", "$HOME_NET"),
-    ("HTTP_PORTS", "80"),
-    ("SHELLCODE_PORTS", "!80"),
-    ("ORACLE_PORTS", "1521"),
-    ("SSH_PORTS", "22"),
-    ("DNP3_PORTS", "20000"),
-    ("MODBUS_PORTS", "502"),
-    ("FILE_DATA_PORTS", "[80,110,143]"),
-    ("FTP_PORTS", "21"),
-    ("TEREDO_PORTS", "3544"),
-];
 const SEGMENT_BYTES: usize = 1460;
 
 /// Writes `traffic.pcap`.
@@ -97,25 +69,8 @@ fn port(text: &str) -> Option<u16> {
 /// What Suricata says of the capture.
 pub fn suricata(place: &Directory, rules: &str) -> Result<Alerts, String> {
     let out = place.join(&format!("suricata-{rules}"));
-    std::fs::create_dir_all(&out).expect("a directory can be made");
-    let mut command = Command::new("suricata");
-    command.args(["-c", "/etc/suricata/suricata.yaml", "-k", "none", "--runmode", "single"]);
-    for (name, value) in VARIABLES {
-        let group = if name.ends_with("_PORTS") { "port-groups" } else { "address-groups" };
-        command.arg("--set").arg(format!("vars.{group}.{name}={value}"));
-    }
-    command.arg("-S").arg(place.join("rules").join(rules)).arg("-r").arg(place.join("traffic.pcap"));
-    command.arg("-l").arg(&out);
-    if Command::new("suricata").arg("-V").output().is_err() {
-        return Err(String::from(
-            "suricata is not installed: apt-get install -t bookworm-backports suricata",
-        ));
-    }
-    let ended = outcome(&mut command);
-    if !ended.status.success() {
-        return Err(format!("suricata: {}", printed_by(&ended)));
-    }
-    Ok(alerts(&std::fs::read_to_string(out.join("eve.json")).unwrap_or_default()))
+    let events = suricata::events(&place.join("rules").join(rules), &place.join("traffic.pcap"), &out)?;
+    Ok(alerts(&events))
 }
 
 /// What `lockgate ids` says of it.
@@ -160,7 +115,6 @@ fn number(address: &str) -> Option<usize> {
 /// Addresses of clients in the gateway's events.
 pub fn by_client(events: &[String], first: u8) -> Alerts {
     let mut alerts: Alerts = Alerts::new();
-    let mut seen: HashMap<usize, u64> = HashMap::new();
     for event in events.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let Some(address) = event["src_ip"].as_str().and_then(|text| text.parse::<Ipv4Addr>().ok()) else {
             continue;
@@ -170,7 +124,6 @@ pub fn by_client(events: &[String], first: u8) -> Alerts {
             continue;
         }
         let at = usize::from(third) * 250 + usize::from(fourth) - 1;
-        *seen.entry(at).or_default() += 1;
         let Some(sid) = event["alert"]["signature_id"].as_u64() else { continue };
         alerts.entry(at).or_default().insert(sid as u32);
     }
