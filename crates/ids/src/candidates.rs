@@ -203,7 +203,8 @@ impl Candidates {
             // The packet that brought this has the last word.
             self.open.remove(&ready.rule);
             self.told.push(ready.rule);
-            return memory.wait_for_packet(ready);
+            self.is_spent |= !memory.wait_for_packet(ready);
+            return;
         }
         let decision = database.decide(ready.rule, &mut memory, facts.pair(direction));
         if decision == Decision::NotNow {

@@ -44,10 +44,13 @@ impl Memory {
         self.bits.remove(&bit);
     }
 
-    pub fn wait_for_packet(&mut self, told: Told) {
-        if self.waiting.len() < WAITING_MAX {
+    /// Says whether there was room for it.
+    pub fn wait_for_packet(&mut self, told: Told) -> bool {
+        let has_room = self.waiting.len() < WAITING_MAX;
+        if has_room {
             self.waiting.push(told);
         }
+        has_room
     }
 
     /// Those that wait for a packet of that direction.

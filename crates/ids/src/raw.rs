@@ -69,7 +69,7 @@ impl Raw {
             let piece = self.side.piece();
             match payload_holds(asking.database, told.rule, piece, &mut steps, &mut Variables::default()) {
                 Answer::Yes { offset } => found.push((told.rule, told.offset.or(offset))),
-                Answer::No => memory.wait_for_packet(told),
+                Answer::No => self.is_spent |= !memory.wait_for_packet(told),
                 Answer::Spent => self.is_spent = true,
             }
         }
