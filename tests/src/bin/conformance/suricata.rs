@@ -83,7 +83,8 @@ impl Reader {
         let mut command = command(rules, &place.join("suricata"))?;
         command.arg(format!("--unix-socket={}", path.display()));
         let process = Running::start(&mut command, &place.join("suricata.log"));
-        let stream = wait::within(LOADING, || UnixStream::connect(&path).ok()).ok_or("suricata does not listen")?;
+        let stream =
+            wait::within(LOADING, || UnixStream::connect(&path).ok()).ok_or("suricata does not listen")?;
         let mut reader = Self { socket: BufReader::new(stream), _process: process };
         reader.say(&json!({ "version": "0.2" }));
         Ok(reader)
@@ -91,8 +92,10 @@ impl Reader {
 
     fn say(&mut self, message: &Value) -> Value {
         let mut line = String::new();
-        let said =
-            writeln!(self.socket.get_ref(), "{message}").and_then(|()| self.socket.read_line(&mut line));
+        // In one piece: it reads once.
+        let message = format!("{message}\n");
+        let said = self.socket.get_ref().write_all(message.as_bytes());
+        let said = said.and_then(|()| self.socket.read_line(&mut line));
         said.expect("suricata lives");
         serde_json::from_str(&line).expect("it answers in JSON")
     }
