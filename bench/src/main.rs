@@ -13,6 +13,7 @@ mod scenario;
 mod signatures;
 mod sink;
 mod splice;
+mod turns;
 mod web_lists;
 mod web_load;
 mod web_origin;
@@ -20,7 +21,7 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 12] = [
+const SCENARIOS: [&str; 13] = [
     "components",
     "matchers",
     "start",
@@ -31,6 +32,7 @@ const SCENARIOS: [&str; 12] = [
     "mail-bombs",
     "mail-profile",
     "web-speed",
+    "web-engines",
     "web-profile",
     "web-memory",
 ];
@@ -81,6 +83,7 @@ fn run() -> std::io::Result<()> {
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,
             "mail-profile" => scenario::mail_profile::run(&directory)?,
             "web-speed" => scenario::web_speed::run(&directory)?,
+            "web-engines" => scenario::web_engines::run(&directory)?,
             "web-profile" => scenario::web_profile::run(&directory)?,
             "web-memory" => scenario::web_memory::run(&directory)?,
             other => {
