@@ -23,7 +23,7 @@ for group in "$@"; do
     conformance) packages="$packages python3 libarchive-tools unzip cabextract lhasa libchm-bin unar" ;;
     # The stacks of today that the gateway is measured beside, and what packs bombs.
     bench) packages="$packages postfix amavisd-new clamav-daemon rspamd redis-server squid e2guardian nginx-light bzip2 xz-utils procps
-        linux-perf" ;;
+        linux-perf suricata" ;;
     # libFuzzer is C++; the other programs make the seeds.
     fuzz) packages="$packages g++ brotli bzip2 zip 7zip tar gzip zstd openssl ncompress gcab fp-utils-3.2.2 mscompress \
         libgsf-bin qpdf xz-utils lzip cpio binutils genisoimage" ;;
@@ -60,6 +60,15 @@ echo "installing:$missing"
 log=$(mktemp)
 quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }; }
 quietly $as_root apt-get update
+# Debian 12 has Suricata 7 in its backports. Those are named for this one package, and apt's own sources stay as they are.
+backported=
+case $missing in *suricata*)
+    if [ "$(. /etc/os-release; echo "${VERSION_CODENAME:-}")" = bookworm ]; then
+        missing=$(echo "$missing" | sed 's/ suricata//')
+        backported=$(mktemp -d)
+        chmod 755 "$backported"
+    fi ;;
+esac
 # Postfix asks how it is to be set up: not at all, each test brings its own configuration.
 case $missing in *postfix*)
     quietly $as_root sh -c 'echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections' ;;
@@ -67,4 +76,19 @@ esac
 # shellcheck disable=SC2086 # the list is meant to be split
 quietly $as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends -o Dpkg::Use-Pty=0 $missing
+if [ -n "$backported" ]; then
+    # With the usual sources beside it, for what the package needs, and lists of its own, so that nothing else is ever taken from there.
+    cp -r /etc/apt/sources.list.d/. "$backported" 2>/dev/null || true
+    cat /etc/apt/sources.list >"$backported/main.list" 2>/dev/null || rm -f "$backported/main.list"
+    grep -qs '^[^#]*bookworm-backports' "$backported"/*.list "$backported"/*.sources ||
+        echo 'deb http://deb.debian.org/debian bookworm-backports main' >"$backported/backports.list"
+    mkdir "$backported/lists"
+    from="-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$backported -o Dir::State::Lists=$backported/lists"
+    # shellcheck disable=SC2086 # options, each a word
+    quietly $as_root apt-get $from update
+    # shellcheck disable=SC2086
+    quietly $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get $from install -y --no-install-recommends -o Dpkg::Use-Pty=0 suricata/bookworm-backports
+    $as_root rm -rf "$backported"
+fi
 rm -f "$log"

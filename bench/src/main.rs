@@ -9,10 +9,12 @@ mod plot;
 mod process;
 mod profile;
 mod report;
+mod rules;
 mod scenario;
 mod signatures;
 mod sink;
 mod splice;
+mod traffic;
 mod turns;
 mod web_lists;
 mod web_load;
@@ -21,7 +23,7 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 13] = [
+const SCENARIOS: [&str; 15] = [
     "components",
     "matchers",
     "start",
@@ -35,6 +37,8 @@ const SCENARIOS: [&str; 13] = [
     "web-engines",
     "web-profile",
     "web-memory",
+    "ids-speed",
+    "ids-flood",
 ];
 
 fn main() -> ExitCode {
@@ -86,6 +90,8 @@ fn run() -> std::io::Result<()> {
             "web-engines" => scenario::web_engines::run(&directory)?,
             "web-profile" => scenario::web_profile::run(&directory)?,
             "web-memory" => scenario::web_memory::run(&directory)?,
+            "ids-speed" => scenario::ids_speed::run(&directory)?,
+            "ids-flood" => scenario::ids_flood::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

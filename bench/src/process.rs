@@ -2,6 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A snapshot of a process tree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +16,56 @@ pub struct Usage {
     pub resident_bytes: u64,
     /// Bytes handed to the block layer so far.
     pub written_bytes: u64,
+}
+
+/// What a command cost and said that has ended.
+pub struct Finished {
+    /// Processor seconds.
+    pub seconds: f64,
+    /// The most memory that was ever resident.
+    pub resident_bytes: u64,
+    /// What it said.
+    pub output: String,
+}
+
+/// How often a running command is asked how much memory it has taken.
+const WATCH_EVERY: Duration = Duration::from_millis(5);
+
+/// Runs a command to its end.
+///
+/// # Errors
+///
+/// Where it cannot be started.
+pub fn finish(command: &mut Command) -> io::Result<Finished> {
+    let output = std::env::temp_dir().join(format!("lockgate-bench-{}.out", std::process::id()));
+    command.stdin(Stdio::null()).stdout(fs::File::create(&output)?).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let (seconds, resident_bytes) = wait(&mut child)?;
+    Ok(Finished { seconds, resident_bytes, output: fs::read_to_string(output)? })
+}
+
+/// Processor seconds of a child until it has ended, as the kernel accounts them, and the most memory that was resident. What the
+/// kernel accounts of memory at the end is no less than what this program has, so the child is asked while it runs.
+fn wait(child: &mut Child) -> io::Result<(f64, u64)> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    let mut resident = 0;
+    loop {
+        resident = resident.max(resident_peak_bytes(child.id()));
+        // SAFETY: the kernel writes one rusage there and nothing else; all of its bytes were zero, which is a valid one.
+        let (waited, usage) = unsafe {
+            let pid = child.id() as libc::pid_t;
+            let waited = libc::wait4(pid, std::ptr::null_mut(), libc::WNOHANG, usage.as_mut_ptr());
+            (waited, usage.assume_init())
+        };
+        if waited < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if waited > 0 {
+            let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+            return Ok((seconds(usage.ru_utime) + seconds(usage.ru_stime), resident));
+        }
+        std::thread::sleep(WATCH_EVERY);
+    }
 }
 
 /// The usage of these processes and all their descendants.

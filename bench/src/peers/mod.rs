@@ -3,7 +3,8 @@
 //! What is not stock, and why: clamd's cache of clean files is off (the load sends one mail many times, and a cache would
 //! hide the scan); name look-ups are off (there is no name server here); Postfix's connection cache is off towards
 //! amavisd (an idle cached connection holds one of its children); rspamd runs local tests only, its own cache of virus
-//! results off for the same reason as clamd's. The web's peers are [`squid`] and [`e2guardian`].
+//! results off for the same reason as clamd's. The web's peers are [`squid`] and [`e2guardian`],
+//! the wire's is [`suricata`].
 
 mod amavis;
 pub mod clamd;
@@ -12,6 +13,7 @@ pub mod hyperscan;
 mod postfix;
 mod rspamd;
 pub mod squid;
+pub mod suricata;
 
 use crate::signatures::Signatures;
 use std::fs;

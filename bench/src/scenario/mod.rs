@@ -1,6 +1,8 @@
 //! One scenario a file, each side by side with its peers.
 
 pub mod components;
+pub mod ids_flood;
+pub mod ids_speed;
 pub mod mail_bombs;
 pub mod mail_memory;
 pub mod mail_packed;

@@ -4,14 +4,14 @@
 //! Windows programs are the DLL and PYD files of the wheels that [`WHEELS`] names, fetched by pip, or what stands in the
 //! directory that `BENCH_WINDOWS` names; libraries are those of this machine.
 
+use crate::process::{Finished, finish};
 use crate::report::Table;
 use crate::signatures::Signatures;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 /// What Windows programs are taken from.
 const WHEELS: [&str; 5] = ["numpy", "scipy", "pillow", "pywin32", "PySide6-Essentials"];
@@ -26,13 +26,6 @@ struct Corpus {
     directory: PathBuf,
     bytes: u64,
     asked: f64,
-}
-
-/// What a command cost and said.
-struct Run {
-    seconds: f64,
-    resident_bytes: u64,
-    output: String,
 }
 
 /// Prints both for each corpus.
@@ -100,16 +93,16 @@ fn corpus(name: &'static str, directory: PathBuf, asked: f64) -> io::Result<Corp
     Ok(Corpus { name, directory, bytes, asked })
 }
 
-fn lockgate(databases: &Path, files: &Path) -> io::Result<Run> {
+fn lockgate(databases: &Path, files: &Path) -> io::Result<Finished> {
     let program = std::env::current_exe()?.with_file_name("lockgate");
-    measure(Command::new(program).arg("scan").arg("--database").arg(databases).arg(files))
+    finish(Command::new(program).arg("scan").arg("--database").arg(databases).arg(files))
 }
 
-fn clamscan(databases: &Path, files: &Path) -> io::Result<Run> {
+fn clamscan(databases: &Path, files: &Path) -> io::Result<Finished> {
     let mut command = Command::new("clamscan");
     command.args(["--allmatch", "--infected", "--no-summary", "--recursive", "--max-filesize=2000M"]);
     command.args(["--max-scansize=4000M", "--database"]).arg(databases).arg(files);
-    measure(&mut command)
+    finish(&mut command)
 }
 
 /// The names of signatures in either's output: of a line that ends in FOUND, or that tells of a finding in a part.
@@ -121,35 +114,6 @@ fn names(output: &str) -> BTreeSet<String> {
         theirs.or(ours).map(|name| name.trim_end_matches(".UNOFFICIAL").to_owned())
     };
     output.lines().filter_map(of_line).collect()
-}
-
-fn measure(command: &mut Command) -> io::Result<Run> {
-    let output = tempfile(command)?;
-    let mut child = command.spawn()?;
-    let (seconds, resident_bytes) = wait(&mut child)?;
-    Ok(Run { seconds, resident_bytes, output: fs::read_to_string(output)? })
-}
-
-/// Sends what a command says to a file, and returns its name.
-fn tempfile(command: &mut Command) -> io::Result<PathBuf> {
-    let path = std::env::temp_dir().join(format!("lockgate-bench-{}.out", std::process::id()));
-    command.stdin(Stdio::null()).stdout(fs::File::create(&path)?).stderr(Stdio::null());
-    Ok(path)
-}
-
-/// Processor seconds and the most memory that was resident, as the kernel accounts them for a child that has ended.
-fn wait(child: &mut Child) -> io::Result<(f64, u64)> {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel writes one rusage there and nothing else; all of its bytes were zero, which is a valid one.
-    let (waited, usage) = unsafe {
-        let waited = libc::wait4(child.id() as libc::pid_t, std::ptr::null_mut(), 0, usage.as_mut_ptr());
-        (waited, usage.assume_init())
-    };
-    if waited < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    Ok((seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss as u64 * 1024))
 }
 
 /// The programs of the wheels, each in a file of its own.

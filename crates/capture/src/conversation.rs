@@ -8,7 +8,7 @@ use crate::sniffer::{Engines, Unbegun};
 use crate::speech::{Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
-use lockgate_model::{self as model, Direction, Engine, Protocol, Security, TransactionId};
+use lockgate_model::{self as model, Direction, Engine, Protocol, Reason, Security, TransactionId};
 use lockgate_packet::{Chunk, Flow, FlowEnd, Gap, Packet, Place, protocol};
 use lockgate_proto::dns;
 use std::borrow::Cow;
@@ -229,11 +229,12 @@ impl Conversation {
         if let Some(watch) = &mut self.watch {
             self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
+            if watch.takes_spent() {
+                around.eve.incomplete(flow, direction, Reason::Held);
+            }
         }
         alarms.extend(self.waiting.extract_if(.., |alarm| alarm.direction == direction));
-        for alarm in alarms.drain(..) {
-            self.tell(&alarm, flow, Some(packet), around);
-        }
+        self.tell_all(alarms, flow, Some(packet), around);
         if let Said::In(speech) = &mut self.said
             && self.waiting.is_empty()
         {
@@ -247,13 +248,18 @@ impl Conversation {
             self.end_sides(flow, around);
         }
         let flow = &*self.seen(flow);
-        let mut alarms = std::mem::take(&mut self.waiting);
-        if let Some(watch) = self.watch.as_mut().filter(|_| self.fate == Fate::Asked) {
-            self.odd.drain(..).for_each(|(name, _)| watch.event(name));
-            watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
-        }
-        for alarm in alarms {
-            self.tell(&alarm, flow, None, around);
+        let is_asked = self.is_asked();
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let mut alarms: Vec<Alarm> =
+                self.waiting.extract_if(.., |alarm| alarm.direction == direction).collect();
+            if let Some(watch) = self.watch.as_mut().filter(|_| is_asked) {
+                self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
+                watch.end(flow, direction, &mut |alert| alarms.push(alarm_of(alert, direction)));
+                if watch.takes_spent() {
+                    around.eve.incomplete(flow, direction, Reason::Held);
+                }
+            }
+            self.tell_all(&mut alarms, flow, None, around);
         }
         around.eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
     }
@@ -264,13 +270,28 @@ impl Conversation {
         }
     }
 
-    fn tell<W: Write>(
+    /// Tells what was found by one moment, the rules that go first before the others.
+    fn tell_all<W: Write>(
         &mut self,
-        alarm: &Alarm,
+        alarms: &mut Vec<Alarm>,
         flow: &Flow,
         packet: Option<&Packet<'_>>,
         around: &mut Around<'_, W>,
     ) {
+        if alarms.is_empty() {
+            return;
+        }
+        alarms.sort_by_key(Alarm::rank);
+        let is_stopped = alarms.iter().any(|alarm| around.engines.stops(alarm));
+        let bits = self.watch.as_ref().map(Watch::bits).unwrap_or_default();
+        around.eve.begin_packet();
+        for alarm in alarms.drain(..) {
+            let scene = Scene { is_stopped, bits: &bits, packet, flow: Some(flow), ..Scene::of(self.spoken) };
+            self.tell(&alarm, scene, around);
+        }
+    }
+
+    fn tell<W: Write>(&mut self, alarm: &Alarm, scene: Scene<'_>, around: &mut Around<'_, W>) {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
         // What is about this packet alone stops this packet alone.
@@ -282,7 +303,11 @@ impl Conversation {
             Direction::ToServer => up.bytes(),
             Direction::ToClient => down.bytes(),
         });
-        let scene = Scene { flow: Some(flow), packet, heard, spoken: self.spoken, is_blocked };
+        let forwarded = match &self.said {
+            Said::In(speech) => speech.forwarded(alarm.transaction),
+            Said::Beginning(_) => None,
+        };
+        let scene = Scene { heard, is_blocked, forwarded, ..scene };
         around.eve.alert(alarm, scene, |event| {
             if let (Said::In(speech), Some(transaction)) = (&self.said, alarm.transaction) {
                 speech.describe(transaction, event);
@@ -302,12 +327,16 @@ impl Conversation {
         let Around { expected, eve, .. } = around;
         let alarms = &mut self.waiting;
         go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
-        self.waiting.truncate(WAITING_MAX);
+        let mut lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..);
+        if let Some(alarm) = lost.next_back() {
+            around.eve.incomplete(flow, alarm.direction, Reason::Held);
+        }
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {
                 self.odd.push((name, direction));
-                // A connection of TLS is one transaction: what is odd on one side is asked about on both.
-                if self.spoken == Some(Protocol::Tls) {
+                // A connection of TLS is one transaction, and so are a request and its response: what is odd about one side is
+                // asked about on both.
+                if matches!(self.spoken, Some(Protocol::Tls | Protocol::Http)) {
                     self.odd.push((name, direction.reverse()));
                 }
             }

@@ -1,13 +1,13 @@
 //! From frames to events: [`Sniffer`]. Rule: what frames mean is the tracker's to say, what is said on a flow its conversation's.
 
 use crate::conversation::{Around, Conversation, alarm_of};
-use crate::eve::{Alarm, Eve, Evidence, Scene, Stats, Wanted};
+use crate::eve::{Alarm, Eve, Reporting, Scene, Stats};
 use crate::expected::Expected;
 use crate::file::Frame;
 use crate::passage::{Passage, StoppedFragments};
 use lockgate_ids::{Database, Watch};
 use lockgate_inspect::{Generation, Pools};
-use lockgate_model::Direction;
+use lockgate_model::{Direction, Reason};
 use lockgate_packet::{
     Chunk, Event, Flow, FlowEnd, Gap, Interest, Observer, Packet, Place, Settings, Time, Tracker,
 };
@@ -65,8 +65,12 @@ pub struct Summary {
     pub flows: u64,
     /// Alerts.
     pub alerts: u64,
+    /// Alerts that were not told, since there were too many of a packet.
+    pub alerts_untold: u64,
     /// Frames that went no further.
     pub stopped: u64,
+    /// How often something could not be inspected in whole.
+    pub not_inspected: u64,
 }
 
 /// Follows frames, and tells what they come to.
@@ -99,7 +103,7 @@ impl Engines {
 
 impl<W: Write> Sniffer<W> {
     /// Nothing has been seen yet; events are written to `out`.
-    pub fn new(settings: Settings, engines: Engines, out: W, wanted: Wanted, evidence: Evidence) -> Self {
+    pub fn new(settings: Settings, engines: Engines, out: W, reporting: Reporting) -> Self {
         let stray = engines.rules.as_ref().map(Watch::stray);
         let ears = Ears {
             engines,
@@ -107,7 +111,7 @@ impl<W: Write> Sniffer<W> {
             expected: Expected::default(),
             stray,
             alarms: Vec::new(),
-            eve: Eve::new(out, wanted, evidence),
+            eve: Eve::new(out, reporting),
             seen: Summary::default(),
             passage: Passage::Open,
             stopped_fragments: StoppedFragments::default(),
@@ -164,7 +168,9 @@ impl<W: Write> Sniffer<W> {
     }
 
     fn summary(&self) -> Summary {
-        Summary { alerts: self.ears.eve.alerts(), ..self.ears.seen }
+        let eve = &self.ears.eve;
+        let (alerts, alerts_untold) = (eve.alerts(), eve.alerts_untold());
+        Summary { alerts, alerts_untold, not_inspected: eve.not_inspected(), ..self.ears.seen }
     }
 
     /// Nothing more comes: all flows end.
@@ -248,13 +254,18 @@ impl<W: Write> Observer for Ears<W> {
         }
         if let Some(watch) = stray {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, place.direction)));
+            if watch.takes_spent() {
+                eve.incomplete_packet(packet, Reason::Held);
+            }
         }
+        let is_stopped = alarms.iter().any(|alarm| engines.stops(alarm));
+        if is_stopped {
+            *passage = Passage::Closed;
+        }
+        eve.begin_packet();
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);
-            if is_blocked {
-                *passage = Passage::Closed;
-            }
-            let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
+            let scene = Scene { packet: Some(packet), is_blocked, is_stopped, ..Scene::of(None) };
             eve.alert(&alarm, scene, |_| {});
         }
         self.pass_on(packet);

@@ -1,15 +1,17 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
+use crate::hashing::HashKinds;
 use crate::hosts::Hosts;
+use crate::kinds::{Kind, Kinds};
 use crate::memory::Name;
 use crate::packets::asked::Asked;
-use crate::packets::groups::Groups;
+use crate::packets::groups::{Carrier, Groups};
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
 use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
 use crate::ruleset::threshold::Threshold;
-use crate::search::Search;
+use crate::search::{Search, Searches};
 use crate::thresholds::Thresholds;
 use crate::tuning::Tuning;
 use crate::views::{ViewId, Views};
@@ -23,17 +25,33 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 pub struct Database {
     pub(crate) rules: Vec<Compiled>,
     pub(crate) views: Views,
-    /// For each view, the search for the fast patterns in it.
-    pub(crate) searches: Vec<Option<Search>>,
+    /// For each view, the searches for the fast patterns in it.
+    pub(crate) searches: Vec<Searches>,
+    /// Content on its way to the server, and to the client.
+    pub(crate) bodies: [Body; 2],
+    /// What flows may be about, by their kind.
+    pub(crate) kinds: Kinds,
     /// For each view, the rules that have no fast pattern and are asked when it is there.
     pub(crate) unsearched: Vec<Box<[u32]>>,
     /// The rules that are about packets and streams as they are.
     pub(crate) groups: Groups,
+    /// Which digests of files some rule asks for.
+    pub(crate) hashes: HashKinds,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
+    /// What bits and numbers are called.
+    pub(crate) names: Box<[Arc<str>]>,
     pub(crate) thresholds: Mutex<Thresholds>,
     pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,
+}
+
+/// Content as it comes one way.
+pub(crate) struct Body {
+    /// The views that look at it as it came.
+    pub views: Arc<[ViewId]>,
+    /// What they look for together.
+    pub searches: Searches,
 }
 
 /// A rule, compiled. Its number is its rank: of those that match at one moment, the lower one goes first.
@@ -121,7 +139,47 @@ impl Database {
 
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        self.searches.iter().flatten().map(Search::heap_bytes).sum::<usize>() + self.groups.heap_bytes()
+        let bodies = self.bodies.iter().map(|body| &body.searches);
+        self.searches.iter().chain(bodies).map(Searches::heap_bytes).sum::<usize>() + self.groups.heap_bytes()
+    }
+}
+
+impl Database {
+    /// The search in a view, for flows of a kind about which rules are that `concerns` lets through.
+    pub(crate) fn search_in(
+        &self,
+        view: ViewId,
+        kind: Option<&Kind>,
+        concerns: &dyn Fn(u32) -> bool,
+    ) -> Option<Arc<Search>> {
+        let (number, all) = (usize::from(view.0), &self.searches[usize::from(view.0)]);
+        kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
+    }
+
+    /// The same in the bytes of the connection.
+    pub(crate) fn search_in_bytes(
+        &self,
+        direction: Direction,
+        kind: Option<&Kind>,
+        concerns: &dyn Fn(u32) -> bool,
+    ) -> Option<Arc<Search>> {
+        let all = &self.groups.of(Carrier::Tcp, direction).stream;
+        kind.map_or_else(
+            || all.whole(),
+            |kind| kind.search(self.searches.len() + self.bodies.len(), all, concerns),
+        )
+    }
+
+    /// The same in content that goes this way.
+    pub(crate) fn search_in_body(
+        &self,
+        direction: Direction,
+        kind: Option<&Kind>,
+        concerns: &dyn Fn(u32) -> bool,
+    ) -> Option<Arc<Search>> {
+        let way = usize::from(direction == Direction::ToClient);
+        let (number, all) = (self.searches.len() + way, &self.bodies[way].searches);
+        kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }
 }
 

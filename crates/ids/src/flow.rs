@@ -1,6 +1,7 @@
 //! One connection: who is on either side, and what rules have noted of it. Rule: transactions share it, a moment at a time.
 
 use crate::database::{Compiled, Database, is_way};
+use crate::kinds::{Class, Kind};
 use crate::memory::Memory;
 use crate::packets::groups::Carrier;
 use crate::ruleset::bits::FlowState as State;
@@ -8,14 +9,20 @@ use crate::ruleset::header::{Application, Header, Protocol, Way};
 use crate::scanner::Transmission;
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Direction, Flow, FlowState, Scanner, Transaction};
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where web servers are (RFC 9110 section 4.2.1).
+const HTTP_PORT: u16 = 80;
 
 /// One connection through a proxy.
 pub(crate) struct Connection {
     database: Arc<Database>,
     facts: Facts,
     memory: Arc<Mutex<Memory>>,
+    /// What it may be about, to the server and to the client, once that was asked.
+    kinds: [OnceCell<Option<Arc<Kind>>>; 2],
 }
 
 /// What is known of a flow.
@@ -29,6 +36,8 @@ pub(crate) struct Facts {
     pub client: SocketAddr,
     /// `None` where a client has asked a proxy: which server it will be, rules do not wait for.
     pub server: Option<SocketAddr>,
+    /// Whether packets are seen of it, and rules about bytes are asked of these.
+    pub has_packets: bool,
 }
 
 impl Connection {
@@ -41,13 +50,14 @@ impl Connection {
             carrier: Carrier::Tcp,
             client: flow.client,
             server,
+            has_packets: false,
         };
         Self::sharing(database, facts, Arc::default())
     }
 
     /// One whose memory others have a hand in.
     pub fn sharing(database: Arc<Database>, facts: Facts, memory: Arc<Mutex<Memory>>) -> Self {
-        Self { database, facts, memory }
+        Self { database, facts, memory, kinds: Default::default() }
     }
 }
 
@@ -55,11 +65,25 @@ impl FlowState for Connection {
     fn open(&mut self, about: &Transaction) -> Box<dyn Scanner> {
         let (database, memory) = (Arc::clone(&self.database), Arc::clone(&self.memory));
         locked(&memory).is_answered |= about.direction == Direction::ToClient;
-        Box::new(Transmission::new(database, self.facts, memory, about))
+        let kind = &self.kinds[usize::from(about.direction == Direction::ToClient)];
+        let kind = kind.get_or_init(|| database.kinds.of(self.facts.class(about.direction))).clone();
+        Box::new(Transmission::new(database, (self.facts, kind), memory, about))
     }
 }
 
 impl Facts {
+    /// All that tells it from other flows as far as rules about transactions go.
+    fn class(&self, direction: Direction) -> Class {
+        let spoken = Some((self.protocol, self.is_recognised));
+        Class { spoken, carrier: self.carrier, direction, ends: self.ends(direction) }
+    }
+
+    /// Who sends and who receives.
+    pub fn ends(&self, direction: Direction) -> [Option<SocketAddr>; 2] {
+        let (client, server) = (Some(self.client), self.server);
+        if direction == Direction::ToServer { [client, server] } else { [server, client] }
+    }
+
     /// Whether a rule is about such a flow, and that way of it.
     pub fn concern(&self, rule: &Compiled, direction: Direction) -> bool {
         self.is_spoken(rule) && is_way(rule.flow.direction, direction) && self.is_between(rule, direction)
@@ -112,9 +136,19 @@ impl Facts {
         if self.protocol == model::Protocol::File {
             return true;
         }
-        let (client, server) = (Some(self.client), self.server);
-        let (from, to) = if direction == Direction::ToServer { (client, server) } else { (server, client) };
+        let [from, to] = self.ends(direction);
         rule.header.is_between(from, to)
+    }
+
+    /// Whether a rule is about the port that the server has, or would mostly have: one about bytes on a port of its own is about
+    /// something else than what a proxy is asked for.
+    pub fn is_on_its_port(&self, rule: &Compiled, direction: Direction) -> bool {
+        let header = &rule.header;
+        let ports = match direction {
+            Direction::ToServer => &header.destination_ports,
+            Direction::ToClient => &header.source_ports,
+        };
+        header.protocol.is_application() || self.server.is_some() || ports.contains(HTTP_PORT)
     }
 
     /// Who sends to whom; what is not known counts as the client.

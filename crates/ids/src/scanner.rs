@@ -4,12 +4,16 @@ use crate::candidates::{Asking, Candidates, Told};
 use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
 use crate::filled;
-use crate::flow::Facts;
+use crate::flow::{Facts, locked};
 use crate::ftp;
+use crate::hashing::Hashing;
 use crate::http;
+use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
+use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
+use crate::ruleset::transform::Made;
 use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
@@ -32,6 +36,8 @@ const TIME_BYTES: usize = 4;
 pub(crate) struct Transmission {
     database: Arc<Database>,
     facts: Facts,
+    /// What its flow may be about.
+    kind: Option<Arc<Kind>>,
     memory: Arc<Mutex<Memory>>,
     direction: Direction,
     transaction: TransactionId,
@@ -45,18 +51,24 @@ pub(crate) struct Transmission {
     /// The headers of mails that are open.
     mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
+    /// Its bytes as they came, where rules ask for these.
+    raw: Option<Raw>,
+    hashing: Vec<Hashing>,
 }
 
 impl Transmission {
     pub fn new(
         database: Arc<Database>,
-        facts: Facts,
+        (facts, kind): (Facts, Option<Arc<Kind>>),
         memory: Arc<Mutex<Memory>>,
         about: &Transaction,
     ) -> Self {
+        let is_raw = !facts.has_packets;
+        let raw = is_raw.then(|| Raw::of(&database, facts.protocol, about.direction)).flatten();
         Self {
             database,
             facts,
+            kind,
             memory,
             direction: about.direction,
             transaction: about.id,
@@ -67,18 +79,23 @@ impl Transmission {
             verb: Vec::new(),
             mails: Vec::new(),
             streams: Vec::new(),
+            raw,
+            hashing: Vec::new(),
         }
     }
 
     /// A sticky buffer is there, whole.
     fn fill(&mut self, sticky: Sticky, bytes: &[u8]) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
         for view in database.views.of(sticky) {
-            let transformed = database.views.transformed(view, bytes);
+            let mut made = Made::default();
+            let transformed = database.views.transformed(view, bytes, &mut made);
+            candidates.is_spent |= made == Made::Spent;
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
-            if let Some(search) = &database.searches[usize::from(view.0)] {
+            if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
                 let (mut state, mut patterns) = (search.begin(), Patterns::default());
                 search.scan(&mut state, bytes, &mut patterns);
                 search.finish(&mut state, &mut patterns);
@@ -93,6 +110,7 @@ impl Transmission {
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
+        [&line, &b"\r\n"[..], &header, b"\r\n"].into_iter().for_each(|bytes| self.push_raw(bytes));
         let direction = self.direction;
         let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
@@ -100,6 +118,21 @@ impl Transmission {
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
+    }
+
+    fn push_raw(&mut self, bytes: &[u8]) {
+        let Self { database, facts, kind, memory, direction, transaction, raw, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        if let Some(raw) = raw {
+            raw.push(asking, kind.as_deref(), bytes);
+        }
+    }
+
+    /// A part has ended: its digests are buffers.
+    fn fill_digests(&mut self, part: PartId) {
+        if let Some(at) = self.hashing.iter().position(|own| own.part == part) {
+            self.hashing.swap_remove(at).finish(&mut |sticky, bytes| self.fill(sticky, bytes));
+        }
     }
 
     /// What a protocol has said of itself is there, whole.
@@ -139,24 +172,40 @@ impl Transmission {
 
     /// What holds by now is told.
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, memory, direction, transaction, candidates, raw, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
+        }
+        if let Some(raw) = raw {
+            let found = raw.found(asking, &mut locked(memory));
+            for (rule, offset, wish) in candidates.decide_raw(asking, found) {
+                sink.hit(database.rules[rule as usize].hit(PartId::ROOT, Buffer::Payload, offset, wish));
+            }
+            candidates.is_spent |= std::mem::take(&mut raw.is_spent);
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
         }
     }
 
-    /// Which buffer a stream of the waist is, as rules call it.
-    fn streams_of(&self) -> impl Iterator<Item = Sticky> {
-        let of_way = match self.direction {
-            Direction::ToServer => Sticky::HttpRequestBody,
-            Direction::ToClient => Sticky::HttpResponseBody,
+    /// The streams that rules look at of a part's content.
+    fn streams(&self) -> Vec<Stream> {
+        let Self { database, facts, kind, direction, .. } = self;
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let (way, of_way) = match direction {
+            Direction::ToServer => (0, Sticky::HttpRequestBody),
+            Direction::ToClient => (1, Sticky::HttpResponseBody),
         };
-        [Sticky::FileData, of_way].into_iter()
+        let views = &database.bodies[way].views;
+        let search = || database.search_in_body(*direction, kind.as_deref(), &concerns);
+        let as_it_came = (!views.is_empty()).then(|| Stream::new(Arc::clone(views), search()));
+        let views = [Sticky::FileData, of_way].into_iter().flat_map(|sticky| database.views.of(sticky));
+        let transformed = views.filter(|view| database.views.is_transformed(*view));
+        let transformed = transformed
+            .map(|view| Stream::transformed(view, database.search_in(view, kind.as_deref(), &concerns)));
+        as_it_came.into_iter().chain(transformed).collect()
     }
 
     /// The streams of a part go on, or end.
@@ -164,13 +213,12 @@ impl Transmission {
         let Self { database, facts, memory, direction, transaction, candidates, streams, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
-            let unsearched = &database.unsearched[usize::from(stream.view.0)];
-            let mut look = |view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>| {
-                found.extend_from_slice(unsearched);
-                candidates.look(asking, view, piece, found);
+            let mut look = |view: ViewId, piece: Piece<'_>, found: &[u32]| {
+                let mut found = [found, &database.unsearched[usize::from(view.0)]].concat();
+                candidates.look(asking, view, piece, &mut found);
             };
             match chunk {
-                Some(chunk) => stream.push(database, chunk, &mut look),
+                Some(chunk) => stream.push(chunk, &mut look),
                 None => {
                     stream.end(database, &mut look);
                     candidates.is_spent |= stream.is_spent;
@@ -211,21 +259,26 @@ impl Scanner for Transmission {
         if let Some(name) = &part.name {
             self.fill(Sticky::FileName, name.as_bytes());
         }
-        let is_full = self.streams.len() >= STREAMS_MAX;
+        let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
-        let stickies = self.streams_of();
-        let views: Vec<ViewId> =
-            stickies.flat_map(|sticky| self.database.views.of(sticky).collect::<Vec<_>>()).collect();
-        if is_full || views.is_empty() {
+        let streams = if is_full { Vec::new() } else { self.streams() };
+        let hashes = Some(self.database.hashes).filter(|hashes| !is_full && hashes.are_asked());
+        let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
+        if streams.is_empty() && hashes.is_none() && !is_raw {
             return Want::Done;
         }
-        self.streams.extend(views.into_iter().map(|view| (part.id, Stream::new(&self.database, view))));
+        self.hashing.extend(hashes.map(|hashes| Hashing::new(part.id, hashes)));
+        self.streams.extend(streams.into_iter().map(|stream| (part.id, stream)));
         Want::More
     }
 
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                if part == PartId::ROOT {
+                    self.push_raw(chunk);
+                }
+                self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
                 self.run(part, Some(chunk), sink);
                 Want::More
             }
@@ -235,6 +288,10 @@ impl Scanner for Transmission {
                 gather(&mut self.header, chunk)
             }
             (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
+            (Buffer::Payload, _) => {
+                self.push_raw(chunk);
+                Want::More
+            }
             _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
             _ => Want::Done,
         }
@@ -243,6 +300,7 @@ impl Scanner for Transmission {
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                self.fill_digests(part);
                 self.run(part, None, sink);
                 self.streams.retain(|(of, _)| *of != part);
             }
@@ -250,6 +308,7 @@ impl Scanner for Transmission {
                 self.fill_head();
                 self.tell(part, buffer, sink);
             }
+            (Buffer::Payload, _) => self.tell(part, buffer, sink),
             (Buffer::MailHeader, _) => {
                 if let Some(at) = self.mails.iter().position(|(of, _)| *of == part) {
                     let (_, lines) = self.mails.swap_remove(at);
@@ -266,7 +325,13 @@ impl Scanner for Transmission {
         }
     }
 
+    fn broken(&mut self, part: PartId, _reason: Reason) {
+        // What is missing would have changed it.
+        self.hashing.retain(|own| own.part != part);
+    }
+
     fn close(&mut self, part: PartId, _sink: &mut dyn Sink) {
+        self.hashing.retain(|own| own.part != part);
         self.streams.retain(|(of, _)| *of != part);
     }
 

@@ -1,10 +1,12 @@
 //! Which rules a buffer may be about: one search for the fast patterns of all. Rule: it leaves out no rule that could hold.
 
+use crate::flow::locked;
 use crate::ruleset::content::{Content, Fast};
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
 use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
 
 /// The fast patterns of the rules that look at one view, while they are gathered.
 #[derive(Default)]
@@ -30,9 +32,98 @@ impl SearchBuilder {
     }
 
     /// The search for all of them.
-    pub fn finish(self) -> Option<Search> {
-        let database = self.set.compile().ok()?;
-        Some(Search { database, rules: self.rules.into_iter().map(Vec::into_boxed_slice).collect() })
+    pub fn finish(self) -> Searches {
+        let mut patterns: Vec<Pattern> = self
+            .known
+            .into_iter()
+            .map(|((bytes, any_case), id)| Pattern { id, bytes: bytes.into(), any_case })
+            .collect();
+        patterns.sort_unstable_by_key(|pattern| pattern.id);
+        let rules: Box<[Box<[u32]>]> = self.rules.into_iter().map(Vec::into_boxed_slice).collect();
+        let search = |database| Arc::new(Search { database, rules: rules.clone() });
+        let whole = if patterns.is_empty() { None } else { self.set.compile().ok().map(search) };
+        Searches { patterns: patterns.into(), whole, narrowed: Mutex::default() }
+    }
+
+    /// With those of another one.
+    pub fn and(mut self, other: &Self) -> Self {
+        for ((bytes, any_case), id) in &other.known {
+            for rule in &other.rules[*id as usize] {
+                self.add(bytes, *any_case, *rule);
+            }
+        }
+        self
+    }
+}
+
+/// How many narrower searches are made of one. Beyond that, all is searched for.
+const NARROWED_MAX: usize = 32;
+
+/// A fast pattern, by its number.
+struct Pattern {
+    id: u32,
+    bytes: Box<[u8]>,
+    any_case: bool,
+}
+
+/// For each pattern that is left its number, and which of its rules are.
+type Left = Vec<(u32, Vec<u32>)>;
+
+/// A search for all fast patterns of one kind of bytes, and for fewer of them where only some can matter.
+#[derive(Default)]
+pub(crate) struct Searches {
+    patterns: Box<[Pattern]>,
+    whole: Option<Arc<Search>>,
+    /// By what is left in them.
+    narrowed: Mutex<HashMap<Left, Arc<Search>>>,
+}
+
+impl Searches {
+    /// For all of them; `None` where there are none.
+    pub fn whole(&self) -> Option<Arc<Search>> {
+        self.whole.clone()
+    }
+
+    /// Whether there is anything to search for.
+    pub fn is_empty(&self) -> bool {
+        self.whole.is_none()
+    }
+
+    /// For those of which a rule is of concern.
+    pub fn narrowed(&self, concerns: &dyn Fn(u32) -> bool) -> Option<Arc<Search>> {
+        let whole = self.whole.as_ref()?;
+        let of = |id: u32| whole.rules[id as usize].iter().copied().filter(|rule| concerns(*rule)).collect();
+        let left: Left = self.patterns.iter().map(|pattern| (pattern.id, of(pattern.id))).collect();
+        let left: Left = left.into_iter().filter(|(_, rules)| !rules.is_empty()).collect();
+        if left.is_empty() {
+            return None;
+        }
+        let mut narrowed = locked(&self.narrowed);
+        if let Some(known) = narrowed.get(&left) {
+            return Some(Arc::clone(known));
+        }
+        if narrowed.len() >= NARROWED_MAX || left.len() == self.patterns.len() {
+            return self.whole();
+        }
+        let made = Arc::new(self.made(&left)?);
+        narrowed.insert(left, Arc::clone(&made));
+        Some(made)
+    }
+
+    fn made(&self, left: &Left) -> Option<Search> {
+        let mut builder = SearchBuilder::default();
+        for (id, _) in left {
+            let Pattern { bytes, any_case, .. } = &self.patterns[*id as usize];
+            let case = if *any_case { Case::Insensitive } else { Case::Sensitive };
+            builder.set.add(&Wildcard::literal(bytes), case, Anchor::Anywhere).ok()?;
+        }
+        let database = builder.set.compile().ok()?;
+        Some(Search { database, rules: left.iter().map(|(_, rules)| rules.as_slice().into()).collect() })
+    }
+
+    /// What it takes in memory, before any is narrowed.
+    pub fn heap_bytes(&self) -> usize {
+        self.whole.as_deref().map_or(0, Search::heap_bytes)
     }
 }
 

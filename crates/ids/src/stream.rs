@@ -3,9 +3,11 @@
 
 use crate::database::Database;
 use crate::evaluate::Piece;
-use crate::search::Patterns;
+use crate::ruleset::transform::Made;
+use crate::search::{Patterns, Search};
 use crate::views::ViewId;
 use lockgate_matcher as matcher;
+use std::sync::Arc;
 
 /// Pieces begin at multiples of this.
 pub(crate) const STEP_BYTES: usize = 16 << 10;
@@ -15,11 +17,11 @@ pub(crate) const PIECE_BYTES: usize = 2 * STEP_BYTES;
 /// How much is gathered of a part that is looked at as something else.
 const GATHERED_BYTES_MAX: usize = 256 << 10;
 
-/// One view of one open part.
+/// One open part, as one or more views look at it.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    pub view: ViewId,
-    search: Option<matcher::Scanner>,
+    views: Arc<[ViewId]>,
+    search: Option<(Arc<Search>, matcher::Scanner)>,
     held: Vec<u8>,
     /// Where in the stream `held` begins.
     base: u64,
@@ -31,27 +33,34 @@ pub(crate) struct Stream {
     pub is_spent: bool,
 }
 
+/// Told of each piece for each view: with the rules whose patterns are in it.
+type Look<'l> = dyn FnMut(ViewId, Piece<'_>, &[u32]) + 'l;
+
 impl Stream {
-    pub fn new(database: &Database, view: ViewId) -> Self {
-        let search = database.searches[usize::from(view.0)].as_ref();
+    /// As it came.
+    pub fn new(views: Arc<[ViewId]>, search: Option<Arc<Search>>) -> Self {
+        let begun = |search: Arc<Search>| {
+            let state = search.begin();
+            (search, state)
+        };
         Self {
-            view,
-            search: search.map(|search| search.begin()),
+            views,
+            search: search.map(begun),
             held: Vec::new(),
             base: 0,
             found: Default::default(),
-            gathered: database.views.is_transformed(view).then(Vec::new),
+            gathered: None,
             is_spent: false,
         }
     }
 
+    /// As a view has it that is made of the whole.
+    pub fn transformed(view: ViewId, search: Option<Arc<Search>>) -> Self {
+        Self { gathered: Some(Vec::new()), ..Self::new([view].into(), search) }
+    }
+
     /// Takes bytes; each piece that is full is looked at.
-    pub fn push(
-        &mut self,
-        database: &Database,
-        mut chunk: &[u8],
-        look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>),
-    ) {
+    pub fn push(&mut self, mut chunk: &[u8], look: &mut Look<'_>) {
         if let Some(gathered) = &mut self.gathered {
             let room = GATHERED_BYTES_MAX.saturating_sub(gathered.len());
             self.is_spent |= room < chunk.len();
@@ -61,10 +70,10 @@ impl Stream {
         while !chunk.is_empty() {
             let room = PIECE_BYTES - self.held.len();
             let (now, rest) = chunk.split_at(room.min(chunk.len()));
-            self.take(database, now);
+            self.take(now);
             chunk = rest;
             if self.held.len() == PIECE_BYTES {
-                self.look(database, false, look);
+                self.look(false, look);
                 self.held.drain(..STEP_BYTES);
                 self.base += STEP_BYTES as u64;
                 self.found.swap(0, 1);
@@ -74,35 +83,33 @@ impl Stream {
     }
 
     /// The stream has ended.
-    pub fn end(&mut self, database: &Database, look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>)) {
+    pub fn end(&mut self, database: &Database, look: &mut Look<'_>) {
         if let Some(gathered) = self.gathered.take() {
-            let bytes = database.views.transformed(self.view, &gathered).unwrap_or_default();
-            self.take(database, &bytes);
+            let (mut made, view) = (Made::default(), self.views.first());
+            let made_of = |view: &ViewId| database.views.transformed(*view, &gathered, &mut made);
+            let bytes = view.and_then(made_of).unwrap_or_default();
+            self.is_spent |= made == Made::Spent;
+            self.take(&bytes);
         }
-        let search = database.searches[usize::from(self.view.0)].as_ref();
-        if let (Some(search), Some(state)) = (search, &mut self.search) {
+        if let Some((search, state)) = &mut self.search {
             search.finish(state, &mut self.found[1]);
         }
-        self.look(database, true, look);
+        self.look(true, look);
     }
 
-    fn take(&mut self, database: &Database, bytes: &[u8]) {
-        let search = database.searches[usize::from(self.view.0)].as_ref();
-        if let (Some(search), Some(state)) = (search, &mut self.search) {
+    fn take(&mut self, bytes: &[u8]) {
+        if let Some((search, state)) = &mut self.search {
             search.scan(state, bytes, &mut self.found[1]);
         }
         self.held.extend_from_slice(bytes);
     }
 
-    fn look(
-        &mut self,
-        database: &Database,
-        is_last: bool,
-        look: &mut dyn FnMut(ViewId, Piece<'_>, &mut Vec<u32>),
-    ) {
-        let search = database.searches[usize::from(self.view.0)].as_ref();
-        let rules = |found| search.into_iter().flat_map(move |search| search.rules(found));
-        let mut found: Vec<u32> = self.found.iter().flat_map(rules).collect();
-        look(self.view, Piece { bytes: &self.held, base: self.base, is_last }, &mut found);
+    fn look(&mut self, is_last: bool, look: &mut Look<'_>) {
+        let search = self.search.as_ref();
+        let rules = |found| search.into_iter().flat_map(move |(search, _)| search.rules(found));
+        let found: Vec<u32> = self.found.iter().flat_map(rules).collect();
+        for view in &*self.views {
+            look(*view, Piece { bytes: &self.held, base: self.base, is_last }, &found);
+        }
     }
 }

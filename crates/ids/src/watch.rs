@@ -4,6 +4,7 @@ use crate::database::{Compiled, Database};
 use crate::decision::Decision;
 use crate::evaluate::{Answer, Piece, Variables, holds_with};
 use crate::flow::{Connection, Facts, locked};
+use crate::kinds::Class;
 use crate::memory::Memory;
 use crate::packets::asked::{Asked, Occasion, Reads};
 use crate::packets::groups::{Carrier, Group};
@@ -12,7 +13,7 @@ use crate::packets::side::{Side, payload_holds};
 use crate::ruleset::bits::FlowState as State;
 use crate::ruleset::header::Protocol;
 use crate::ruleset::sticky::Sticky;
-use crate::search::{Patterns, Search};
+use crate::search::{Patterns, Search, Searches};
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
 use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
@@ -63,8 +64,19 @@ pub struct Watch {
     events: Vec<Box<str>>,
     /// Of the rules that have no pattern, those that are about the flow at all, once a second packet of that side comes.
     standing: [Option<Box<[u32]>>; 2],
+    /// What each side is searched for, once something was.
+    sought: [Option<Sought>; 2],
     /// Whether a rule lets the whole flow pass.
     is_passed: bool,
+    /// Whether a rule was not asked for want of room or steps, since somebody last wanted to know.
+    is_spent: bool,
+}
+
+/// What one side of a flow is searched for.
+#[derive(Clone, Default)]
+struct Sought {
+    packet: Option<Arc<Search>>,
+    stream: Option<Arc<Search>>,
 }
 
 /// A packet, or the end of a flow, and what rules want to know of it.
@@ -86,6 +98,8 @@ struct Ask<'a, 'm, 'p> {
     moment: &'a Moment<'m, 'p>,
     steps: &'a mut u64,
     variables: Variables,
+    /// Whether the steps were not enough.
+    is_spent: bool,
 }
 
 /// A rule that may hold, and where its contents have been found already.
@@ -105,6 +119,8 @@ enum Found {
     Pattern,
     /// Nothing was looked for.
     Nothing,
+    /// Nor that, and it is about packets between these two.
+    Standing,
 }
 
 fn at(direction: Direction) -> usize {
@@ -126,6 +142,7 @@ impl Watch {
                 carrier: Carrier::of_number(flow.protocol),
                 client,
                 server: Some(server),
+                has_packets: true,
             },
         )
     }
@@ -143,6 +160,7 @@ impl Watch {
                 carrier: Carrier::Other,
                 client: nobody,
                 server: None,
+                has_packets: true,
             },
         )
     }
@@ -157,7 +175,9 @@ impl Watch {
             is_known: [false; 2],
             events: Vec::new(),
             standing: [None, None],
+            sought: [None, None],
             is_passed: false,
+            is_spent: false,
         }
     }
 
@@ -172,22 +192,46 @@ impl Watch {
 
     /// An event of the protocol, as `app-layer-event` names it (`http.missing_host_header`), before the packet that brought it.
     pub fn event(&mut self, name: &str) {
-        if self.events.len() < EVENTS_MAX && !self.database.groups.with_protocol_event(name).is_empty() {
+        if self.events.len() >= EVENTS_MAX {
+            self.is_spent = true;
+        } else if !self.database.groups.with_protocol_event(name).is_empty() {
             self.events.push(name.into());
         }
     }
 
+    /// Whether a rule was not asked for want of room or steps: what has come since this was last said is not inspected in whole.
+    pub fn takes_spent(&mut self) -> bool {
+        std::mem::take(&mut self.is_spent)
+    }
+
     /// Bytes of the stream, next in their order, before the packet that brought them.
     pub fn data(&mut self, chunk: Chunk<'_>) {
-        let Self { database, facts, sides, .. } = self;
         let direction = chunk.direction;
-        if self.is_passed || !database.groups.of(Carrier::Tcp, direction).reads_streams() {
+        if self.is_passed || !self.database.groups.of(Carrier::Tcp, direction).reads_streams() {
             return;
         }
+        let search = self.sought(Carrier::Tcp, direction).stream.clone();
+        let Self { database, facts, sides, .. } = self;
         // What is spoken may be known only later: the packet is asked about that.
         let concerns = |rule: u32| facts.is_way_of(&database.rules[rule as usize], direction);
         let side = sides[at(direction)].get_or_insert_default();
-        side.push(database, direction, (chunk.offset, chunk.bytes), &concerns);
+        side.push(database, search.as_deref(), (chunk.offset, chunk.bytes), &concerns);
+    }
+
+    /// What its packets of that direction are searched for, and what they bring to its stream.
+    fn sought(&mut self, carrier: Carrier, direction: Direction) -> &Sought {
+        let Self { database, facts, sought, .. } = self;
+        sought[at(direction)].get_or_insert_with(|| {
+            let ends = facts.ends(direction);
+            let kind = database.kinds.of(Class { spoken: None, carrier, direction, ends });
+            let is_between = |rule: u32| database.rules[rule as usize].header.is_between(ends[0], ends[1]);
+            let group = database.groups.of(carrier, direction);
+            let search = |number, all: &Searches| match &kind {
+                Some(kind) => kind.search(number, all, &is_between),
+                None => all.whole(),
+            };
+            Sought { packet: search(0, &group.packet), stream: search(1, &group.stream) }
+        })
     }
 
     /// A packet, behind all that it has brought.
@@ -207,24 +251,28 @@ impl Watch {
         self.ask(&moment, tell);
     }
 
-    /// The flow ends: what has come is all there is.
-    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert, Direction)) {
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            let (client, server) = (Some(self.facts.client), self.facts.server);
-            let is_up = direction == Direction::ToServer;
-            let (source, destination) = if is_up { (client, server) } else { (server, client) };
-            let moment = Moment {
-                packet: None,
-                flow: Some(flow),
-                direction,
-                is_established: true,
-                is_in_stream: false,
-                source,
-                destination,
-                carrier: Carrier::Tcp,
-            };
-            self.ask(&moment, &mut |alert| tell(alert, direction));
-        }
+    /// The flow ends: what has come that way is all there is.
+    pub fn end(&mut self, flow: &Flow, direction: Direction, tell: &mut dyn FnMut(Alert)) {
+        let (client, server) = (Some(self.facts.client), self.facts.server);
+        let is_up = direction == Direction::ToServer;
+        let (source, destination) = if is_up { (client, server) } else { (server, client) };
+        let moment = Moment {
+            packet: None,
+            flow: Some(flow),
+            direction,
+            is_established: true,
+            is_in_stream: false,
+            source,
+            destination,
+            carrier: Carrier::Tcp,
+        };
+        self.ask(&moment, tell);
+    }
+
+    /// The bits that are set in the flow now, by their names.
+    pub fn bits(&self) -> Vec<Arc<str>> {
+        let memory = locked(&self.memory);
+        memory.bits().filter_map(|bit| self.database.names.get(bit as usize).cloned()).collect()
     }
 
     /// Every rule that the moment may be about is asked, in the order in which they go before each other.
@@ -243,7 +291,7 @@ impl Watch {
         loop {
             let candidate = match (found.peek(), unsearched.peek()) {
                 (Some(one), other) if other.is_none_or(|other| one.rule <= *other) => found.next(),
-                _ => unsearched.next().map(|rule| Candidate { rule, found: Found::Nothing }),
+                _ => unsearched.next().map(|rule| Candidate { rule, found: Found::Standing }),
             };
             let Some(candidate) = candidate else { break };
             let Some(alert) = self.judge(&database, moment, candidate, &mut steps) else { continue };
@@ -269,6 +317,7 @@ impl Watch {
         }
         if let Some(side) = &mut self.sides[side] {
             side.is_new = false;
+            self.is_spent |= std::mem::take(&mut side.is_spent);
         }
         self.events.clear();
     }
@@ -277,11 +326,16 @@ impl Watch {
     fn standing(&mut self, database: &Database, group: &Group, moment: &Moment<'_, '_>) -> Box<[u32]> {
         let known = self.standing[at(moment.direction)].take().filter(|_| moment.is_of_one_way());
         known.unwrap_or_else(|| {
-            let is_between = |rule: &&u32| {
-                let header = &database.rules[**rule as usize].header;
+            let is_between = |rule: &u32| {
+                let header = &database.rules[*rule as usize].header;
                 header.is_between(moment.source, moment.destination)
             };
-            group.unsearched.iter().filter(is_between).copied().collect()
+            let ends = [moment.source, moment.destination];
+            let mut standing = group.unsearched.about(database.groups.ends.as_ref(), ends);
+            standing.retain(is_between);
+            standing.sort_unstable();
+            standing.dedup();
+            standing.into()
         })
     }
 
@@ -302,7 +356,8 @@ impl Watch {
         }
         let nothing = |rule: &u32| Candidate { rule: *rule, found: Found::Nothing };
         if moment.packet.is_some() && (moment.flow.is_none() || !self.is_begun[at(moment.direction)]) {
-            found.extend(group.firsts.iter().map(nothing));
+            let ends = [moment.source, moment.destination];
+            found.extend(group.firsts.about(database.groups.ends.as_ref(), ends).iter().map(nothing));
         }
         for event in &self.events {
             found.extend(database.groups.with_protocol_event(event).iter().map(nothing));
@@ -311,14 +366,25 @@ impl Watch {
             for event in packet.events.iter() {
                 found.extend(database.groups.with_event(event).iter().map(nothing));
             }
-            search(&group.packet, packet.payload, &mut found);
-            if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
-                search(&group.stream, packet.payload, &mut found);
+            if !packet.payload.is_empty() {
+                self.search(group, moment, packet.payload, &mut found);
             }
         }
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.rule);
         found
+    }
+
+    /// The rules whose patterns are in a payload.
+    fn search(&mut self, group: &Group, moment: &Moment<'_, '_>, payload: &[u8], found: &mut Vec<Candidate>) {
+        let sought = match moment.is_of_one_way() {
+            true => self.sought(moment.carrier, moment.direction).clone(),
+            false => Sought { packet: group.packet.whole(), stream: group.stream.whole() },
+        };
+        search(sought.packet.as_deref(), payload, found);
+        if moment.carrier == Carrier::Tcp && !moment.is_in_stream {
+            search(sought.stream.as_deref(), payload, found);
+        }
     }
 
     /// Whether a rule holds, and is to be told.
@@ -331,14 +397,17 @@ impl Watch {
     ) -> Option<Alert> {
         let rule = &database.rules[candidate.rule as usize];
         let asked = rule.asked.as_ref()?;
-        if !self.concerns(moment, rule) || !self.is_occasion(moment, asked) {
+        let is_between = || {
+            candidate.found == Found::Standing || rule.header.is_between(moment.source, moment.destination)
+        };
+        if !self.concerns(moment, rule) || !is_between() || !self.is_occasion(moment, asked) {
             return None;
         }
-        let mut ask = Ask { database, moment, steps, variables: Variables::default() };
-        if !self.headers_hold(&mut ask, rule, asked) {
-            return None;
-        }
-        let (offset, found_in) = self.contents_hold(&mut ask, candidate, asked)?;
+        let mut ask = Ask { database, moment, steps, variables: Variables::default(), is_spent: false };
+        let are_headers = self.headers_hold(&mut ask, rule, asked);
+        let held = are_headers.then(|| self.contents_hold(&mut ask, candidate, asked)).flatten();
+        self.is_spent |= ask.is_spent;
+        let (offset, found_in) = held?;
         let pair = Pair {
             source: moment.source.map_or(self.facts.client.ip(), |its| its.ip()),
             destination: moment.destination.map_or(self.facts.client.ip(), |its| its.ip()),
@@ -355,7 +424,7 @@ impl Watch {
         Some(Alert { is_told, hit: rule.hit(PartId::ROOT, Buffer::Payload, offset, wish), found_in })
     }
 
-    /// Whether a rule is about packets between these, of such a flow.
+    /// Whether a rule is about packets of such a flow.
     fn concerns(&self, moment: &Moment<'_, '_>, rule: &Compiled) -> bool {
         let flow = &rule.flow;
         let is_flow = moment.flow.is_some();
@@ -371,7 +440,6 @@ impl Watch {
             && flow.is_fragmented.is_none_or(|wanted| wanted == is_rebuilt)
             && moment.is_of(rule.header.protocol)
             && self.facts.is_application(rule)
-            && rule.header.is_between(moment.source, moment.destination)
     }
 
     fn is_occasion(&self, moment: &Moment<'_, '_>, asked: &Asked) -> bool {
@@ -384,7 +452,7 @@ impl Watch {
     }
 
     fn headers_hold(&self, ask: &mut Ask<'_, '_, '_>, rule: &Compiled, asked: &Asked) -> bool {
-        let Ask { database, moment, steps, variables } = ask;
+        let Ask { database, moment, steps, variables, is_spent } = ask;
         let packet_holds =
             |test| moment.packet.is_some_and(|packet| headers::holds(test, packet, moment.flow));
         let own = rule.lists.iter().zip(0..).filter(|(_, bit)| asked.lists & 1 << bit != 0);
@@ -398,6 +466,7 @@ impl Watch {
                     || bytes.is_some_and(|bytes| {
                         let answer =
                             holds_with(&list.tests, &list.of_decoded, Piece::whole(&bytes), steps, variables);
+                        *is_spent |= answer == Answer::Spent;
                         matches!(answer, Answer::Yes { .. })
                     })
             })
@@ -410,7 +479,7 @@ impl Watch {
         candidate: Candidate,
         asked: &Asked,
     ) -> Option<(Option<u64>, FoundIn)> {
-        let Ask { database, moment, steps, variables } = ask;
+        let Ask { database, moment, steps, variables, is_spent } = ask;
         if let Found::InStream(offset) = candidate.found {
             return Some((offset, FoundIn::Stream));
         }
@@ -424,7 +493,11 @@ impl Watch {
         }
         let mut in_piece = |piece| match payload_holds(database, candidate.rule, piece, steps, variables) {
             Answer::Yes { offset } => Some(offset),
-            Answer::No | Answer::Spent => None,
+            Answer::No => None,
+            Answer::Spent => {
+                *is_spent = true;
+                None
+            }
         };
         let found_in = |place| match candidate.found {
             Found::InContent(_, of) => FoundIn::Transaction(TransactionId(of)),
@@ -458,8 +531,8 @@ fn is_read(tcp: &Tcp<'_>) -> bool {
 }
 
 /// The rules whose patterns are in a payload.
-fn search(search: &Option<Search>, payload: &[u8], found: &mut Vec<Candidate>) {
-    let Some(search) = search.as_ref().filter(|_| !payload.is_empty()) else { return };
+fn search(search: Option<&Search>, payload: &[u8], found: &mut Vec<Candidate>) {
+    let Some(search) = search else { return };
     let (mut state, mut patterns) = (search.begin(), Patterns::default());
     search.scan(&mut state, payload, &mut patterns);
     search.finish(&mut state, &mut patterns);

@@ -76,6 +76,8 @@ struct Asker {
     watches: HashMap<u64, Watch>,
     speaks: Option<Protocol>,
     found: Vec<(u32, FoundIn)>,
+    /// How many packets had rules that were not asked.
+    spent: usize,
 }
 
 fn note(found: &mut Vec<(u32, FoundIn)>) -> impl FnMut(Alert) + '_ {
@@ -99,16 +101,27 @@ impl Observer for Asker {
     fn packet(&mut self, packet: &Packet<'_>, place: &Place<'_>) {
         let watch = place.flow.and_then(|flow| self.watches.get_mut(&flow.id)).unwrap_or(&mut self.stray);
         watch.packet(packet, place, &mut note(&mut self.found));
+        self.spent += usize::from(watch.takes_spent());
     }
 
     fn flow_ends(&mut self, flow: &Flow, _why: FlowEnd) {
         let mut watch = self.watches.remove(&flow.id).unwrap();
         let mut note = note(&mut self.found);
-        watch.end(flow, &mut |alert, _| note(alert));
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            watch.end(flow, direction, &mut |alert| note(alert));
+        }
     }
 }
 
 fn asked(rules: &str, speaks: Option<Protocol>, frames: &[Vec<u8>]) -> Vec<(u32, FoundIn)> {
+    asker(rules, speaks, frames).found
+}
+
+fn spent(rules: &str, frames: &[Vec<u8>]) -> usize {
+    asker(rules, None, frames).spent
+}
+
+fn asker(rules: &str, speaks: Option<Protocol>, frames: &[Vec<u8>]) -> Asker {
     let mut sources = Sources::new();
     sources.add("t.rules", rules.as_bytes());
     let (database, report) = sources.compile(Arc::new(|| 0));
@@ -116,14 +129,14 @@ fn asked(rules: &str, speaks: Option<Protocol>, frames: &[Vec<u8>]) -> Vec<(u32,
     assert!(report.unread.is_empty(), "{:?}", report.unread);
     let database = Arc::new(database);
     let stray = Watch::stray(&database);
-    let mut asker = Asker { database, stray, watches: HashMap::new(), speaks, found: Vec::new() };
+    let mut asker = Asker { database, stray, watches: HashMap::new(), speaks, found: Vec::new(), spent: 0 };
     let settings = Settings { checksums: Checksums::Ignored, ..Settings::default() };
     let mut tracker = Tracker::new(settings);
     for (frame, at) in frames.iter().zip(1..) {
         tracker.packet(Time::from_micros(at * 1000), LinkType::Raw, frame, &mut asker);
     }
     tracker.end(&mut asker);
-    asker.found
+    asker
 }
 
 fn numbers(found: &[(u32, FoundIn)]) -> Vec<u32> {
@@ -220,4 +233,16 @@ alert tcp any any -> any any (content:"near"; content:"end"; distance:0; sid:2;)
     let mut found = numbers(&asked(rules, None, &connection.end()));
     found.dedup();
     assert_eq!(found, [2]);
+}
+
+#[test]
+fn a_rule_that_runs_out_of_steps_is_said_to_be_unasked() {
+    let rules = r#"alert udp any any -> any any (content:"a"; content:"b"; distance:0; content:"c"; distance:0; content:"dd"; within:2; sid:1;)
+alert tcp any any -> any any (content:"a"; content:"b"; distance:0; content:"c"; distance:0; content:"dd"; within:2; sid:2;)"#;
+    let hostile = [&b"dd"[..], &[b'a'; 300], &[b'b'; 300], &[b'c'; 300]].concat();
+    assert_eq!(spent(rules, &[udp(&hostile)]), 1);
+    assert_eq!(spent(rules, &[udp(b"dd a b c")]), 0);
+    let mut connection = Connection::begin();
+    connection.say(Direction::ToServer, &hostile);
+    assert_eq!(spent(rules, &connection.end()), 1);
 }

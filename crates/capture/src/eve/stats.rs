@@ -34,7 +34,11 @@ impl<W: Write> Eve<W> {
                     decoder.number("bytes", seen.bytes);
                 });
                 all.object("flow", |flow| flow.number("total", seen.flows));
-                all.object("detect", |detect| detect.number("alert", seen.alerts));
+                all.object("detect", |detect| {
+                    detect.number("alert", seen.alerts);
+                    detect.number("not_inspected", seen.not_inspected);
+                    detect.number("alert_queue_overflow", seen.alerts_untold);
+                });
                 all.object("ips", |ips| {
                     ips.number("accepted", seen.frames.saturating_sub(seen.stopped));
                     ips.number("blocked", seen.stopped);

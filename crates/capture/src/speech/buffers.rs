@@ -1,7 +1,11 @@
 //! Rules asked about what has no content, by its buffers alone: [`Asking`]. Rule: each message is a transaction of its own.
 
+use super::Telling;
 use crate::eve::Alarm;
-use lockgate_model::{Buffer, Direction, FlowState, Hit, PartId, Scanner, Sink, Transaction, TransactionId};
+use lockgate_model::{
+    Buffer, Direction, FlowState, Hit, PartId, Reason, Scanner, Sink, Transaction, TransactionId,
+};
+use std::io::Write;
 
 /// A flow's rules.
 pub struct Asking {
@@ -17,11 +21,19 @@ pub struct Message {
 }
 
 #[derive(Default)]
-struct Found(Vec<Hit>);
+struct Found {
+    hits: Vec<Hit>,
+    /// Why something was not asked.
+    incomplete: Option<Reason>,
+}
 
 impl Sink for Found {
     fn hit(&mut self, hit: Hit) {
-        self.0.push(hit);
+        self.hits.push(hit);
+    }
+
+    fn incomplete(&mut self, _part: PartId, reason: Reason) {
+        self.incomplete = Some(reason);
     }
 }
 
@@ -57,16 +69,19 @@ impl Message {
     }
 
     /// It has ended.
-    pub fn finish(mut self, alarms: &mut Vec<Alarm>) {
+    pub fn finish<W: Write>(mut self, telling: &mut Telling<'_, W>) {
         if let Some(scanner) = &mut self.scanner {
             scanner.finish(&mut self.found);
         }
-        self.tell(alarms);
+        self.tell(telling);
     }
 
     /// What was found since the last time.
-    pub fn tell(&mut self, alarms: &mut Vec<Alarm>) {
-        let hits = self.found.0.drain(..);
-        alarms.extend(hits.map(|hit| Alarm::of_hit(hit, Some(self.at), self.direction)));
+    pub fn tell<W: Write>(&mut self, telling: &mut Telling<'_, W>) {
+        if let Some(reason) = self.found.incomplete.take() {
+            telling.incomplete(self.direction, reason);
+        }
+        let hits = self.found.hits.drain(..);
+        telling.alarms.extend(hits.map(|hit| Alarm::of_hit(hit, Some(self.at), self.direction)));
     }
 }

@@ -87,7 +87,7 @@ impl Dns {
         ] {
             records.iter().for_each(|record| asked.fill(buffer, &record.name));
         }
-        asked.finish(telling.alarms);
+        asked.finish(telling);
         if self.kept.len() >= KEPT_MAX {
             self.kept.pop_front();
         }

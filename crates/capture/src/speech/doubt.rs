@@ -58,11 +58,14 @@ impl Doubt {
         }
     }
 
-    /// Nothing more comes. What a reading could not make out is no loss: it is one of several.
-    pub fn finish(self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) {
+    /// Nothing more comes. What a reading could not make out is no loss, since it is one of several; that rules were not asked of it
+    /// is. Says whether that was so.
+    pub fn finish(self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) -> bool {
+        let mut is_held = false;
         for reading in self.readings {
-            let _ = reading.content.finish(cut, alarms);
+            is_held |= reading.content.finish(cut, alarms).contains(&Reason::Held);
         }
+        is_held
     }
 }
 

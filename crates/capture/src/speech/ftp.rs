@@ -69,7 +69,7 @@ impl Ftp {
                 let mut message = self.asking.begin(number, direction);
                 message.fill(Buffer::FtpCommand, &verb);
                 message.fill(Buffer::FtpCommandData, &argument);
-                message.finish(telling.alarms);
+                message.finish(telling);
                 if self.kept.len() >= KEPT_MAX {
                     self.kept.pop_front();
                 }
@@ -82,7 +82,7 @@ impl Ftp {
                 let mut message = self.asking.begin(number, direction);
                 message.fill(Buffer::FtpCompletionCode, &code);
                 message.fill(Buffer::FtpReply, &text);
-                message.finish(telling.alarms);
+                message.finish(telling);
                 let Some(exchange) = self.kept.iter_mut().find(|exchange| Some(exchange.number) == to) else {
                     return;
                 };

@@ -72,7 +72,7 @@ impl Tls {
                 Said::Encrypted => {}
             }
         }
-        message.tell(telling.alarms);
+        message.tell(telling);
         if self.sides.iter().all(|way| way.spectator.is_over()) {
             self.log(telling);
         }
@@ -86,7 +86,7 @@ impl Tls {
     /// A side has ended.
     pub fn end<W: Write>(&mut self, direction: Direction, telling: &mut Telling<'_, W>) {
         if let Some(message) = self.sides[usize::from(direction == Direction::ToClient)].message.take() {
-            message.finish(telling.alarms);
+            message.finish(telling);
         }
         self.log(telling);
     }

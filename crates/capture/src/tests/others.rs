@@ -98,3 +98,24 @@ fn a_name_under_tls() {
     ];
     assert_alerts(RULES, 3128, &tunnel, &["7 0 to_server"]);
 }
+
+#[test]
+fn rules_that_were_not_asked_to_their_end_are_told_of() {
+    let costly = |protocol: &str, buffer: &str| {
+        let tests =
+            r#"content:"a"; content:"b"; distance:0; content:"c"; distance:0; content:"dd"; within:2;"#;
+        format!("alert {protocol} any any -> any any ({buffer} {tests} sid:1;)")
+    };
+    let labels = [&[60][..], b"dd", &[b'a'; 58], &[60], &[b'b'; 60], &[60], &[b'c'; 60], &[0]].concat();
+    let question = [&[0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], &labels, &[0, 1, 0, 1]].concat();
+    let told = |events: &[Value]| {
+        let is_held = |event: &&Value| event["anomaly"]["reason"] == "held";
+        events.iter().filter(is_held).map(|event| event["proto"].clone()).collect::<Vec<_>>()
+    };
+    let asked = [datagram(0, 5000, 53, &question)];
+    assert_eq!(told(&heard(&costly("udp", ""), settings(), &asked)), ["UDP"]);
+    assert_eq!(told(&heard(&costly("dns", "dns.query;"), settings(), &asked)), ["UDP"]);
+    let mut talk = Talk::begin(9);
+    talk.say(0, &labels);
+    assert_eq!(told(&heard(&costly("tcp", ""), settings(), &talk.end())), ["TCP"]);
+}

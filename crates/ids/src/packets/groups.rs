@@ -1,16 +1,18 @@
 //! Which rules a packet may be about: [`Groups`], by protocol and direction. Rule: each has one search for all fast patterns of
 //! its rules, and a list of those that have none.
 
+use crate::ends::{Ends, EndsBuilder};
 use crate::packets::asked::{Asked, Occasion, Reads};
+use crate::packets::filed::{Filed, FiledBuilder};
 use crate::ruleset::bits::FlowTest;
-use crate::ruleset::header::Protocol;
-use crate::search::{Search, SearchBuilder};
+use crate::ruleset::header::{Header, Protocol};
+use crate::search::{SearchBuilder, Searches};
 use lockgate_model::Direction;
 use lockgate_packet::{Event, Transport};
 use std::collections::HashMap;
 
 /// What is below the protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Carrier {
     Tcp,
     Udp,
@@ -64,8 +66,8 @@ pub(crate) type FastPattern<'a> = Option<(&'a [u8], bool)>;
 struct Gathered {
     packet: SearchBuilder,
     stream: SearchBuilder,
-    unsearched: Vec<u32>,
-    firsts: Vec<u32>,
+    unsearched: FiledBuilder,
+    firsts: FiledBuilder,
 }
 
 /// All of them.
@@ -80,19 +82,21 @@ pub(crate) struct GroupsBuilder {
 #[derive(Default)]
 pub(crate) struct Group {
     /// Patterns looked for in payloads.
-    pub packet: Option<Search>,
+    pub packet: Searches,
     /// Patterns looked for in streams, and in payloads that belong to none.
-    pub stream: Option<Search>,
+    pub stream: Searches,
     /// Rules that have no pattern, asked by each packet.
-    pub unsearched: Box<[u32]>,
+    pub unsearched: Filed,
     /// Rules that are about addresses alone, asked by the first packet of each side.
-    pub firsts: Box<[u32]>,
+    pub firsts: Filed,
 }
 
 /// All rules that are about packets.
 #[derive(Default)]
 pub(crate) struct Groups {
     groups: [Group; 8],
+    /// What tells the ends of packets apart, for rules that are not searched for.
+    pub ends: Option<Ends>,
     /// Rules that ask for an event of a packet or stream.
     events: HashMap<Event, Vec<u32>>,
     /// The same for events of protocols, by name.
@@ -105,14 +109,7 @@ fn index(carrier: Carrier, direction: Direction) -> usize {
 
 impl GroupsBuilder {
     /// One more rule.
-    pub fn add(
-        &mut self,
-        rule: u32,
-        protocol: Protocol,
-        flow: &FlowTest,
-        asked: &Asked,
-        fast: FastPattern<'_>,
-    ) {
+    pub fn add(&mut self, rule: u32, header: &Header, flow: &FlowTest, asked: &Asked, fast: FastPattern<'_>) {
         if let Some(event) = asked.event() {
             return self.events.entry(event).or_default().push(rule);
         }
@@ -122,13 +119,13 @@ impl GroupsBuilder {
             }
             return;
         }
-        for carrier in CARRIERS.into_iter().filter(|carrier| carrier.carries(protocol)) {
+        for carrier in CARRIERS.into_iter().filter(|carrier| carrier.carries(header.protocol)) {
             let directions = DIRECTIONS.into_iter();
             for direction in directions.filter(|its| flow.direction.is_none_or(|wanted| wanted == *its)) {
                 let gathered = &mut self.gathered[index(carrier, direction)];
                 match asked.occasion {
-                    Occasion::FirstOfSide => gathered.firsts.push(rule),
-                    _ => gathered.add(rule, carrier, asked.reads, fast),
+                    Occasion::FirstOfSide => gathered.firsts.add(rule, header),
+                    _ => gathered.add((rule, header), carrier, asked.reads, fast),
                 }
             }
         }
@@ -136,18 +133,19 @@ impl GroupsBuilder {
 
     /// No more.
     pub fn finish(self) -> Groups {
+        let mut ends = EndsBuilder::default();
         let groups = self.gathered.map(|gathered| Group {
             packet: gathered.packet.finish(),
             stream: gathered.stream.finish(),
-            unsearched: gathered.unsearched.into(),
-            firsts: gathered.firsts.into(),
+            unsearched: gathered.unsearched.finish(&mut ends),
+            firsts: gathered.firsts.finish(&mut ends),
         });
-        Groups { groups, events: self.events, protocol_events: self.protocol_events }
+        Groups { groups, ends: ends.finish(), events: self.events, protocol_events: self.protocol_events }
     }
 }
 
 impl Gathered {
-    fn add(&mut self, rule: u32, carrier: Carrier, reads: Reads, fast: FastPattern<'_>) {
+    fn add(&mut self, (rule, header): (u32, &Header), carrier: Carrier, reads: Reads, fast: FastPattern<'_>) {
         let is_stream = carrier == Carrier::Tcp && reads != Reads::Packet;
         let is_packet = carrier != Carrier::Tcp || matches!(reads, Reads::Packet | Reads::Either);
         let is_found = fast.is_some_and(|(bytes, any_case)| {
@@ -155,7 +153,7 @@ impl Gathered {
                 && (!is_packet || self.packet.add(bytes, any_case, rule))
         });
         if !is_found {
-            self.unsearched.push(rule);
+            self.unsearched.add(rule, header);
         }
     }
 }
@@ -163,11 +161,16 @@ impl Gathered {
 impl Group {
     /// Whether a rule asks for what a stream has.
     pub fn reads_streams(&self) -> bool {
-        self.stream.is_some() || !self.unsearched.is_empty()
+        !self.stream.is_empty() || !self.unsearched.is_empty()
     }
 }
 
 impl Groups {
+    /// Whether patterns are looked for in streams.
+    pub fn reads_streams(&self) -> bool {
+        self.groups.iter().any(|group| !group.stream.is_empty())
+    }
+
     /// The rules that such a packet may be about.
     pub fn of(&self, carrier: Carrier, direction: Direction) -> &Group {
         &self.groups[index(carrier, direction)]
@@ -186,6 +189,6 @@ impl Groups {
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
         let searches = self.groups.iter().flat_map(|group| [&group.packet, &group.stream]);
-        searches.flatten().map(Search::heap_bytes).sum()
+        searches.map(Searches::heap_bytes).sum()
     }
 }

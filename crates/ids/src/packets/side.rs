@@ -3,11 +3,9 @@
 
 use crate::database::Database;
 use crate::evaluate::{Answer, Piece, Variables, holds_with};
-use crate::packets::groups::{Carrier, Group};
 use crate::ruleset::sticky::Sticky;
-use crate::search::Patterns;
+use crate::search::{Patterns, Search};
 use lockgate_matcher as matcher;
-use lockgate_model::Direction;
 
 /// How much of a side is looked at in one piece: what a rule asks is found if it is no farther apart than half of it.
 pub(crate) const WINDOW_BYTES: usize = 8 << 10;
@@ -53,15 +51,14 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Bytes of the side. `concerns` says whether a rule is about the flow at all.
+    /// Bytes of the side, and the search for all that it may be about, the same each time. `concerns` says whether a rule is about the flow at all.
     pub fn push(
         &mut self,
         database: &Database,
-        direction: Direction,
+        search: Option<&Search>,
         (offset, bytes): (u64, &[u8]),
         concerns: &dyn Fn(u32) -> bool,
     ) {
-        let group = database.groups.of(Carrier::Tcp, direction);
         if self.base + self.held.len() as u64 != offset {
             self.restart(offset);
         }
@@ -74,7 +71,7 @@ impl Side {
             }
             let (now, rest) = left.split_at(left.len().min(WINDOW_BYTES - self.held.len()));
             self.held.extend_from_slice(now);
-            self.find(group, now, concerns);
+            self.find(search, now, concerns);
             self.ask(database, rest.is_empty());
             left = rest;
         }
@@ -88,8 +85,8 @@ impl Side {
         self.base = offset;
     }
 
-    fn find(&mut self, group: &Group, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
-        let Some(search) = &group.stream else { return };
+    fn find(&mut self, search: Option<&Search>, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
+        let Some(search) = search else { return };
         let state = self.search.get_or_insert_with(|| search.begin());
         search.scan(state, bytes, &mut self.found);
         if self.found.is_empty() {
@@ -117,9 +114,11 @@ impl Side {
         open.retain(|one| {
             match payload_holds(database, one.rule, piece, &mut steps, &mut Variables::default()) {
                 Answer::Yes { offset } => {
-                    if ready.len() < READY_MAX {
+                    let has_room = ready.len() < READY_MAX;
+                    if has_room {
                         ready.push(Ready { rule: one.rule, offset });
                     }
+                    *is_spent |= !has_room;
                     false
                 }
                 Answer::No => one.since > *base,

@@ -78,6 +78,16 @@ impl Addresses {
         Self { v4: Ranges::all(LAST_V4), v6: Ranges::all(LAST_V6) }
     }
 
+    /// Ranges of addresses of version 4.
+    pub fn v4(&self) -> &[(u128, u128)] {
+        &self.v4.0
+    }
+
+    /// Ranges of addresses of version 6.
+    pub fn v6(&self) -> &[(u128, u128)] {
+        &self.v6.0
+    }
+
     /// An IPv4 address that came mapped into IPv6 counts as what it is.
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
@@ -98,6 +108,11 @@ impl Ports {
 
     pub fn is_any(&self) -> bool {
         *self == Self::any()
+    }
+
+    /// Their ranges.
+    pub fn ranges(&self) -> &[(u128, u128)] {
+        &self.0.0
     }
 
     pub fn contains(&self, port: u16) -> bool {
