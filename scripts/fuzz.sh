@@ -55,6 +55,7 @@ sources() {
     pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
     packets) find crates/packet/src/decode* crates/packet/src/fragments.rs crates/packet/src/flows.rs -name '*.rs' ! -name tests.rs ;;
     reassembly) echo crates/packet/src/stream/reassembly.rs crates/packet/src/pieces.rs crates/packet/src/stream/established.rs ;;
+    http2_frames) echo $proto/http/http2_frames.rs ;;
     dns) find $proto/dns -name '*.rs' ! -name tests.rs ;;
     ftp) find $proto/ftp -name '*.rs' ! -name tests.rs ;;
     tls_handshake) for file in bytes certificate fingerprint heard spectator; do echo $proto/tls/$file.rs; done ;;

@@ -168,7 +168,7 @@ impl Conversation {
         if let Said::Beginning(_) = self.said {
             let is_dns = [flow.client.port, flow.server.port].contains(&detect::DNS_PORT);
             if is_dns && dns::looks_like(bytes) {
-                self.speak(around.engines, flow, Protocol::Dns);
+                self.speak(around.engines, flow, Protocol::Dns, &[]);
             } else {
                 self.give_up();
             }
@@ -363,7 +363,9 @@ impl Conversation {
                 }
             }
             Detected::Spoken(spoken) => {
-                let Said::Beginning(begun) = self.speak(around.engines, flow, spoken) else { return };
+                let Said::Beginning(begun) = self.speak(around.engines, flow, spoken, &client) else {
+                    return;
+                };
                 for (direction, bytes) in begun {
                     let chunk = Chunk { direction, offset: 0, bytes: &bytes };
                     self.say(flow, around, |speech, telling| _ = speech.data(chunk, telling));
@@ -391,12 +393,12 @@ impl Conversation {
         self.recognise(flow, around);
     }
 
-    /// It is known what is spoken. Gives what was known before.
-    fn speak(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol) -> Said {
+    /// It is known what is spoken, by what the client began with. Gives what was known before.
+    fn speak(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol, begun: &[u8]) -> Said {
         self.spoken = Some(spoken);
         let speech = match spoken {
             Protocol::Http | Protocol::Smtp | Protocol::Pop3 | Protocol::FtpData => {
-                Speech::with_content(spoken, self.session(engines, flow, spoken))
+                Speech::with_content(spoken, self.session(engines, flow, spoken), begun)
             }
             _ => Speech::plain(spoken, self.watch.as_mut().map(|watch| watch.speaks(spoken))),
         };

@@ -4,25 +4,23 @@
 use super::coding::seen_as;
 use super::content::{Content, Envelope};
 use super::doubt::{Doubt, is_oddly_coded};
+use super::exchange::{Exchange, host_of};
 use super::side::{Doubts, Side};
 use super::{Telling, Turn, odd};
 use lockgate_eve::Object;
 use lockgate_inspect::{Root, Session};
 use lockgate_model::{Buffer, Direction, Reason};
 use lockgate_proto::http::{
-    Disposition, Eof, Fields, Frame, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
-    Target, Version,
+    Disposition, Eof, Frame, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
 };
 use std::collections::VecDeque;
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 /// How many requests may wait for their responses.
 const EXCHANGES_MAX: usize = 256;
 /// More codings than these, one in the other, are odd.
 const LAYERS_USUAL: usize = 2;
-/// How much of a value stands in an event.
-const SHOWN_BYTES_MAX: usize = 8 << 10;
 
 /// One connection.
 pub struct Http {
@@ -35,26 +33,6 @@ pub struct Http {
     /// The number of the first of them.
     first: u64,
     turn: Turn,
-}
-
-/// A request and its response, as events have them.
-#[derive(Default)]
-struct Exchange {
-    method: String,
-    url: String,
-    host: Option<String>,
-    port: Option<u16>,
-    user_agent: Option<String>,
-    referrer: Option<String>,
-    protocol: Option<&'static str>,
-    content_type: Option<String>,
-    location: Option<String>,
-    status: Option<u16>,
-    /// For whom proxies have asked: the first of them, and the last.
-    forwarded: Option<[IpAddr; 2]>,
-    length: u64,
-    has_request: bool,
-    is_over: bool,
 }
 
 impl Http {
@@ -328,56 +306,6 @@ impl Http {
     }
 }
 
-impl Exchange {
-    fn asks(&mut self, head: &RequestHead) {
-        self.has_request = true;
-        self.method = shown(&head.method);
-        self.url = match &head.target {
-            Target::Origin(path) => shown(path),
-            Target::Absolute(url) => shown(&url.path),
-            Target::Authority { host, port } => format!("{host}:{port}"),
-            Target::Asterisk => "*".to_owned(),
-        };
-        let host = host_of(head);
-        self.port = host.as_ref().and_then(|(_, port)| *port);
-        self.host = host.map(|(host, _)| host);
-        self.user_agent = value(&head.fields, "user-agent");
-        self.referrer = value(&head.fields, "referer");
-        self.protocol = Some(version(head.version));
-        let mut addresses = head.fields.list("x-forwarded-for").filter_map(address);
-        self.forwarded = addresses.next().map(|first| [first, addresses.last().unwrap_or(first)]);
-    }
-
-    fn answers(&mut self, head: &ResponseHead) {
-        self.status = Some(head.status);
-        self.content_type = value(&head.fields, "content-type").map(media_type);
-        self.location = value(&head.fields, "location");
-        self.protocol = self.protocol.or(Some(version(head.version)));
-    }
-
-    fn write(&self, length: u64, object: &mut Object<'_>) {
-        object.text_if("hostname", self.host.as_deref());
-        if let Some(port) = self.port {
-            object.number("http_port", port.into());
-        }
-        if self.has_request {
-            object.text("url", &self.url);
-        }
-        object.text_if("http_user_agent", self.user_agent.as_deref());
-        object.text_if("http_content_type", self.content_type.as_deref());
-        object.text_if("http_refer", self.referrer.as_deref());
-        if self.has_request {
-            object.text("http_method", &self.method);
-        }
-        object.text_if("protocol", self.protocol);
-        if let Some(status) = self.status {
-            object.number("status", status.into());
-        }
-        object.text_if("redirect", self.location.as_deref());
-        object.number("length", length);
-    }
-}
-
 /// The first line of a head and the lines of its fields, as they came.
 fn split_head(raw: &[u8]) -> (&[u8], &[u8]) {
     let begun = raw.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(raw.len());
@@ -388,40 +316,4 @@ fn split_head(raw: &[u8]) -> (&[u8], &[u8]) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let lines = lines.strip_suffix(b"\r\n").or(lines.strip_suffix(b"\n")).unwrap_or(lines);
     (line, lines)
-}
-
-/// Whom a request is for.
-fn host_of(head: &RequestHead) -> Option<(String, Option<u16>)> {
-    match &head.target {
-        Target::Absolute(url) => Some((url.host.clone(), None)),
-        _ => head.host().or_else(|| value(&head.fields, "host").map(|host| (host, None))),
-    }
-}
-
-/// An address as `X-Forwarded-For` has it: perhaps with a port, of IPv6 perhaps in brackets.
-fn address(text: &[u8]) -> Option<IpAddr> {
-    let text = std::str::from_utf8(text).ok()?.trim();
-    let bare = text.strip_prefix('[').and_then(|text| text.split(']').next());
-    let parsed = bare.unwrap_or(text).parse().ok();
-    parsed.or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
-}
-
-fn version(version: Version) -> &'static str {
-    match version {
-        Version::Http10 => "HTTP/1.0",
-        Version::Http11 => "HTTP/1.1",
-        Version::Http2 => "HTTP/2",
-    }
-}
-
-fn value(fields: &Fields, name: &str) -> Option<String> {
-    fields.get(name).map(shown)
-}
-
-fn media_type(value: String) -> String {
-    value.split(';').next().unwrap_or_default().trim().to_owned()
-}
-
-fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes.get(..SHOWN_BYTES_MAX).unwrap_or(bytes)).into_owned()
 }

@@ -5,9 +5,11 @@ mod coding;
 mod content;
 mod dns;
 mod doubt;
+mod exchange;
 mod ftp;
 mod ftp_data;
 mod http;
+mod http2;
 mod lines;
 mod odd;
 mod pop3;
@@ -21,6 +23,7 @@ use dns::Dns;
 use ftp::Ftp;
 use ftp_data::FtpData;
 use http::Http;
+use http2::Http2;
 use pop3::Pop3;
 use smtp::Smtp;
 use tls::Tls;
@@ -34,10 +37,15 @@ use lockgate_packet::{Chunk, Flow};
 use std::io::Write;
 use std::net::IpAddr;
 
+/// The first line of what clients of HTTP/2 begin with (RFC 9113 section 3.4).
+const HTTP2_LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
+
 /// What is said on a flow, in the protocol it is said in.
 pub enum Speech {
     /// HTTP.
     Http(Box<Http>),
+    /// HTTP/2.
+    Http2(Box<Http2>),
     /// SMTP.
     Smtp(Box<Smtp>),
     /// POP3.
@@ -85,9 +93,10 @@ impl<W: Write> Telling<'_, W> {
 }
 
 impl Speech {
-    /// Of a protocol that carries content.
-    pub fn with_content(protocol: Protocol, session: Session) -> Self {
+    /// Of a protocol that carries content, whose client began with these bytes.
+    pub fn with_content(protocol: Protocol, session: Session, begun: &[u8]) -> Self {
         match protocol {
+            Protocol::Http if begun.starts_with(HTTP2_LINE) => Self::Http2(Box::new(Http2::new(session))),
             Protocol::Http => Self::Http(Box::new(Http::new(session))),
             Protocol::Smtp => Self::Smtp(Box::new(Smtp::new(session))),
             Protocol::Pop3 => Self::Pop3(Box::new(Pop3::new(session))),
@@ -117,6 +126,7 @@ impl Speech {
             Self::Smtp(smtp) => return smtp.data(chunk.direction, chunk.bytes, telling),
             Self::Pop3(pop3) => return pop3.data(chunk.direction, chunk.bytes, telling),
             Self::Ftp(ftp) => return ftp.data(chunk.direction, chunk.bytes, telling),
+            Self::Http2(http) => http.data(chunk.direction, chunk.bytes, telling),
             Self::Dns(dns) => dns.data(chunk.direction, chunk.bytes, telling),
             Self::Tls(tls) => tls.data(chunk.direction, chunk.bytes, telling),
             Self::FtpData(data) => data.data(chunk.direction, chunk.bytes, telling),
@@ -136,6 +146,7 @@ impl Speech {
     pub fn gap<W: Write>(&mut self, direction: Direction, bytes: u64, telling: &mut Telling<'_, W>) {
         match self {
             Self::Http(http) => http.gap(direction, bytes, telling),
+            Self::Http2(http) => http.gap(direction, telling),
             Self::Smtp(smtp) => smtp.gap(direction, telling),
             Self::Pop3(pop3) => pop3.gap(direction, telling),
             Self::Dns(dns) => dns.gap(direction),
@@ -150,6 +161,7 @@ impl Speech {
     pub fn end<W: Write>(&mut self, direction: Direction, telling: &mut Telling<'_, W>) {
         match self {
             Self::Http(http) => http.end(direction, telling),
+            Self::Http2(http) => http.end(direction, telling),
             Self::Smtp(smtp) => smtp.end(direction, telling),
             Self::Pop3(pop3) => pop3.end(direction, telling),
             Self::Tls(tls) => tls.end(direction, telling),
@@ -162,6 +174,7 @@ impl Speech {
     pub fn describe(&self, transaction: u64, event: &mut Object<'_>) {
         match self {
             Self::Http(http) => http.describe(transaction, event),
+            Self::Http2(http) => http.describe(transaction, event),
             Self::Smtp(smtp) => smtp.describe(transaction, event),
             Self::Dns(dns) => dns.describe(transaction, event),
             Self::Tls(tls) => tls.describe(event),
@@ -178,8 +191,10 @@ impl Speech {
 
     /// What has been told needs to be known no longer.
     pub fn forget(&mut self) {
-        if let Self::Http(http) = self {
-            http.forget();
+        match self {
+            Self::Http(http) => http.forget(),
+            Self::Http2(http) => http.forget(),
+            _ => {}
         }
     }
 }

@@ -120,3 +120,29 @@ fn events_have_suricatas_names() {
     assert_eq!(flow["community_id"], alert["community_id"]);
     assert_eq!(flow["flow_id"], alert["flow_id"]);
 }
+
+#[test]
+fn http2_in_clear() {
+    let rules = r#"alert http any any -> any any (msg:"asked"; flow:to_server; http.method; content:"GET"; http.uri; content:"/secret"; http.user_agent; content:"probe"; sid:1;)
+alert http any any -> any any (msg:"host"; http.host; content:"example.org"; bsize:11; http.header; content:"user-agent: probe"; sid:2;)
+alert http any any -> any any (msg:"answered"; flow:to_client; http.stat_code; content:"200"; file.data; content:"attack here"; sid:3;)"#;
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    // GET, http, a path, an authority, a user agent (RFC 7541 appendix A).
+    let asked =
+        [&[0x82, 0x86, 0x04, 7][..], b"/secret", &[0x41, 11], b"example.org", &[0x7a, 5], b"probe"].concat();
+    let client =
+        [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, 0, 0, b""), frame(1, 5, 1, &asked)].concat();
+    let server =
+        [frame(4, 0, 0, b""), frame(1, 4, 1, &[0x88]), frame(0, 0, 1, b"attack "), frame(0, 1, 1, b"here")]
+            .concat();
+    let sayings: [Saying<'_>; 2] = [(0, &client), (1, &server)];
+    assert_alerts(rules, 8080, &sayings, &["1 0 to_server", "2 0 to_server", "3 0 to_client"]);
+    let mut talk = Talk::begin(8080);
+    sayings.iter().for_each(|(side, bytes)| talk.say(*side, bytes));
+    let events = heard(rules, settings(), &talk.end());
+    let told = events.iter().find(|event| event["event_type"] == "http").unwrap();
+    assert_eq!((&told["http"]["url"], &told["http"]["status"]), (&"/secret".into(), &200.into()));
+    assert_eq!(told["http"]["protocol"], "HTTP/2");
+}

@@ -166,3 +166,33 @@ fn dns(corpus: &Corpus) {
     );
     corpus.put_cut("dns", "many", &many);
 }
+
+/// One side of HTTP/2 in clear (RFC 9113): heads in several frames, padding, trailers, a promise.
+fn http2(corpus: &Corpus) {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let asked = [&[0x82, 0x86, 0x84, 0x41, 11][..], b"example.org", &[0x7a, 5], b"probe"].concat();
+    let promise = [&[0, 0, 0, 2][..], &asked].concat();
+    let client = [
+        PREFACE.to_vec(),
+        frame(4, 0, 0, &[0, 1, 0, 0, 16, 0]),
+        frame(1, 0x20, 1, &[&[0, 0, 0, 0, 15][..], &asked[..3]].concat()),
+        frame(9, 4, 1, &asked[3..]),
+        frame(0, 8, 1, &[2, b'a', b'b', 0, 0]),
+        frame(0, 1, 1, b"the end"),
+        frame(1, 5, 3, &[0x82, 0xbf, 0xbe]),
+        frame(3, 0, 3, &[0, 0, 0, 8]),
+    ];
+    let server = [
+        frame(4, 0, 0, b""),
+        frame(5, 4, 1, &promise),
+        frame(1, 4, 1, &[0x3f, 0xe1, 0x1f, 0x88, 0x0f, 0x0d, 2, b'1', b'2']),
+        frame(0, 0, 1, b"hello "),
+        frame(1, 5, 1, &[0x10, 1, b'x', 0x83, 0x9d, 0x29, 0xaf]),
+        frame(9, 4, 9, b""),
+    ];
+    corpus.put_cut("http2_frames", "client", &client.concat());
+    corpus.put_cut("http2_frames", "server", &server.concat());
+}

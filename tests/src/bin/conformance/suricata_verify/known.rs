@@ -5,7 +5,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("bpf-command-line", "captures are not filtered by expressions of libpcap"),
     ("bug-130", "the content of a response that two readers read in two ways is told with a later packet"),
     ("bug-4376", "a connection begins twice with different timestamps of TCP"),
-    ("bug-5929-02", "HTTP/2 without TLS is not read on the wire"),
     ("bug-7199", "a rule that asks of no transaction is told with none"),
     ("detect-engine-proto", "TCP Fast Open: where a stream begins"),
     ("detect-udp-flow-rule-02", UNREAD),
