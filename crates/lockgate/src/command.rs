@@ -135,6 +135,9 @@ fn ids() -> Command {
             word("alerts-max").value_name("NUMBER").value_parser(clap::value_parser!(u16).range(1..)).help(
                 "How many alerts are told of one packet; those of the rules that go last are only counted [default: 15]",
             ),
+            flag("guess-transactions").help(
+                "Tell alerts of packets and streams with the request or answer that is at hand, where there is one alone",
+            ),
             word("forwarded").value_name("HOW").value_parser(["beside", "instead"]).help(
                 "Tell for whom a proxy has asked (X-Forwarded-For), beside the packet's addresses or instead of the client's",
             ),
