@@ -238,8 +238,13 @@ fn scope_of(rule: &Rule) -> Scope {
         || rule.flow.stream == Some(Stream::No)
         || rule.flow.is_fragmented.is_some()
         || rule.flow.state == Some(FlowState::NotEstablished);
-    let is_filled = |sticky: Sticky| sticky == Sticky::Base64Data || buffer_of(sticky).is_some();
-    let is_content = !rule.lists.is_empty() && rule.lists.iter().all(|list| is_filled(list.sticky));
+    let is_filled = |sticky: Sticky| {
+        matches!(sticky, Sticky::Base64Data | Sticky::Payload) || buffer_of(sticky).is_some()
+    };
+    // Bytes of the connection are found by their pattern.
+    let is_found = rule.lists.iter().any(|list| is_of_content(list.sticky))
+        || fast_pattern(rule, |sticky| sticky == Sticky::Payload).is_some();
+    let is_content = is_found && rule.lists.iter().all(|list| is_filled(list.sticky));
     let bits_are_ours = rule.bits.iter().all(|bit| matches!(bit.track, Track::Flow | Track::Transaction));
     if is_spoken && application && !asks_packets && is_content && bits_are_ours {
         Scope::Both
@@ -486,7 +491,8 @@ impl Compiler {
         for view in bodies.iter().flat_map(|body| body.views.iter()) {
             self.searches[usize::from(view.0)] = SearchBuilder::default();
         }
-        let searches = self.views.len() + bodies.len();
+        // The last one is for the bytes of a connection.
+        let searches = self.views.len() + bodies.len() + 1;
         let kinds = Kinds::new(
             self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
             searches,
@@ -496,6 +502,12 @@ impl Compiler {
         let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
             if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
+        let groups = self.groups.finish();
+        let wants = if groups.reads_streams() {
+            wants.and(OF_EXCHANGES).with(Buffer::FileData).with(Buffer::Payload)
+        } else {
+            wants
+        };
         Database {
             rules: self.rules,
             hashes: HashKinds::of(&self.views),
@@ -503,7 +515,7 @@ impl Compiler {
             bodies,
             kinds,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
-            groups: self.groups.finish(),
+            groups,
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
             wants,
             names: in_order(&self.names),

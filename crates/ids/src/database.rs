@@ -6,7 +6,7 @@ use crate::hosts::Hosts;
 use crate::kinds::{Kind, Kinds};
 use crate::memory::Name;
 use crate::packets::asked::Asked;
-use crate::packets::groups::Groups;
+use crate::packets::groups::{Carrier, Groups};
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
 use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
@@ -154,6 +154,20 @@ impl Database {
     ) -> Option<Arc<Search>> {
         let (number, all) = (usize::from(view.0), &self.searches[usize::from(view.0)]);
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
+    }
+
+    /// The same in the bytes of the connection.
+    pub(crate) fn search_in_bytes(
+        &self,
+        direction: Direction,
+        kind: Option<&Kind>,
+        concerns: &dyn Fn(u32) -> bool,
+    ) -> Option<Arc<Search>> {
+        let all = &self.groups.of(Carrier::Tcp, direction).stream;
+        kind.map_or_else(
+            || all.whole(),
+            |kind| kind.search(self.searches.len() + self.bodies.len(), all, concerns),
+        )
     }
 
     /// The same in content that goes this way.

@@ -18,6 +18,7 @@ mod kinds;
 mod mail;
 mod memory;
 mod packets;
+mod raw;
 mod report;
 mod ruleset;
 mod scanner;

@@ -2,7 +2,7 @@
 
 use crate::candidates::Told;
 use crate::ruleset::bits::IntegerCompare;
-use lockgate_model::Direction;
+use lockgate_model::{Direction, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name of a bit or number, counted from 0 over all rules.
@@ -53,6 +53,12 @@ impl Memory {
     /// Those that wait for a packet of that direction.
     pub fn take_waiting(&mut self, direction: Direction) -> impl Iterator<Item = Told> + '_ {
         self.waiting.extract_if(.., move |told| told.direction == direction)
+    }
+
+    /// Those of one transaction.
+    pub fn take_waiting_of(&mut self, transaction: TransactionId, direction: Direction) -> Vec<Told> {
+        let is_own = |told: &mut Told| told.transaction == transaction && told.direction == direction;
+        self.waiting.extract_if(.., is_own).collect()
     }
 
     pub fn integer(&self, name: Name) -> Option<u32> {

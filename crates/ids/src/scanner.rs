@@ -4,13 +4,14 @@ use crate::candidates::{Asking, Candidates, Told};
 use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
 use crate::filled;
-use crate::flow::Facts;
+use crate::flow::{Facts, locked};
 use crate::ftp;
 use crate::hashing::Hashing;
 use crate::http;
 use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
+use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
 use crate::ruleset::transform::Made;
 use crate::search::Patterns;
@@ -52,6 +53,8 @@ pub(crate) struct Transmission {
     /// The headers of mails that are open.
     mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
+    /// Its bytes as they came, where rules ask for these.
+    raw: Option<Raw>,
     hashing: Vec<Hashing>,
 }
 
@@ -62,6 +65,8 @@ impl Transmission {
         memory: Arc<Mutex<Memory>>,
         about: &Transaction,
     ) -> Self {
+        let is_raw = !facts.has_packets;
+        let raw = is_raw.then(|| Raw::of(&database, facts.protocol, about.direction)).flatten();
         Self {
             database,
             facts,
@@ -77,6 +82,7 @@ impl Transmission {
             verb: Vec::new(),
             mails: Vec::new(),
             streams: Vec::new(),
+            raw,
             hashing: Vec::new(),
         }
     }
@@ -107,6 +113,7 @@ impl Transmission {
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
+        [&line, &b"\r\n"[..], &header, b"\r\n"].into_iter().for_each(|bytes| self.push_raw(bytes));
         let direction = self.direction;
         let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
@@ -114,6 +121,14 @@ impl Transmission {
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
+    }
+
+    fn push_raw(&mut self, bytes: &[u8]) {
+        let Self { database, facts, kind, memory, direction, transaction, raw, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        if let Some(raw) = raw {
+            raw.push(asking, kind.as_deref(), bytes);
+        }
     }
 
     /// A part has ended: its digests are buffers.
@@ -160,11 +175,18 @@ impl Transmission {
 
     /// What holds by now is told.
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, memory, direction, transaction, candidates, raw, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
+        }
+        if let Some(raw) = raw {
+            let found = raw.found(asking, &mut locked(memory));
+            for (rule, offset, wish) in candidates.decide_raw(asking, found) {
+                sink.hit(database.rules[rule as usize].hit(PartId::ROOT, Buffer::Payload, offset, wish));
+            }
+            candidates.is_spent |= std::mem::take(&mut raw.is_spent);
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
@@ -245,13 +267,12 @@ impl Scanner for Transmission {
         let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
         let streams = if is_full { Vec::new() } else { self.streams() };
-        let hashes = self.database.hashes;
-        if is_full || (streams.is_empty() && !hashes.are_asked()) {
+        let hashes = Some(self.database.hashes).filter(|hashes| !is_full && hashes.are_asked());
+        let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
+        if streams.is_empty() && hashes.is_none() && !is_raw {
             return Want::Done;
         }
-        if hashes.are_asked() {
-            self.hashing.push(Hashing::new(part.id, hashes));
-        }
+        self.hashing.extend(hashes.map(|hashes| Hashing::new(part.id, hashes)));
         self.streams.extend(streams.into_iter().map(|stream| (part.id, stream)));
         Want::More
     }
@@ -259,6 +280,9 @@ impl Scanner for Transmission {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                if part == PartId::ROOT {
+                    self.push_raw(chunk);
+                }
                 self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
                 self.run(part, Some(chunk), sink);
                 Want::More
@@ -269,6 +293,10 @@ impl Scanner for Transmission {
                 gather(&mut self.header, chunk)
             }
             (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
+            (Buffer::Payload, _) => {
+                self.push_raw(chunk);
+                Want::More
+            }
             _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
             _ => Want::Done,
         }
@@ -285,6 +313,7 @@ impl Scanner for Transmission {
                 self.fill_head();
                 self.tell(part, buffer, sink);
             }
+            (Buffer::Payload, _) => self.tell(part, buffer, sink),
             (Buffer::MailHeader, _) => {
                 if let Some(at) = self.mails.iter().position(|(of, _)| *of == part) {
                     let (_, lines) = self.mails.swap_remove(at);

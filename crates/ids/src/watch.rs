@@ -142,6 +142,7 @@ impl Watch {
                 carrier: Carrier::of_number(flow.protocol),
                 client,
                 server: Some(server),
+                has_packets: true,
             },
         )
     }
@@ -159,6 +160,7 @@ impl Watch {
                 carrier: Carrier::Other,
                 client: nobody,
                 server: None,
+                has_packets: true,
             },
         )
     }
@@ -205,7 +207,7 @@ impl Watch {
     /// Bytes of the stream, next in their order, before the packet that brought them.
     pub fn data(&mut self, chunk: Chunk<'_>) {
         let direction = chunk.direction;
-        if self.is_passed || !self.database.groups.reads_streams(direction) {
+        if self.is_passed || !self.database.groups.follows_streams(direction) {
             return;
         }
         let search = self.sought(Carrier::Tcp, direction).stream.clone();

@@ -177,9 +177,14 @@ impl Gathered {
 
 impl Groups {
     /// Whether a rule asks for what a stream has.
-    pub fn reads_streams(&self, direction: Direction) -> bool {
+    pub fn follows_streams(&self, direction: Direction) -> bool {
         let group = self.of(Carrier::Tcp, direction);
         self.is_mixed || !group.stream.is_empty() || !group.unsearched.is_empty()
+    }
+
+    /// Whether patterns are looked for in streams.
+    pub fn reads_streams(&self) -> bool {
+        self.groups.iter().any(|group| !group.stream.is_empty())
     }
 
     /// The rules that such a packet may be about.
