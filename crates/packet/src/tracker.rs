@@ -435,7 +435,8 @@ impl Tracker {
 
     /// How the connection is followed that a packet of this direction may begin.
     fn rules(&self, packet: &Packet<'_>, direction: Direction) -> Rules {
-        let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, urgent, .. } = &self.settings;
+        let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, urgent, .. } =
+            &self.settings;
         let policy = |address| self.target(address).map_or(*stream_policy, |target| target.stream_policy);
         let (near, far) = (policy(packet.destination()), policy(packet.source()));
         // Seen first may be what the server answers.

@@ -84,7 +84,10 @@ mod tests {
         for offset in [3, 0, 3, 7] {
             assert!(apart.add(offset));
         }
-        assert_eq!(passed(&mut apart, Output::Data(0, b"XabXcd")), ["Data(0, [97, 98])", "Data(2, [99, 100])"]);
+        assert_eq!(
+            passed(&mut apart, Output::Data(0, b"XabXcd")),
+            ["Data(0, [97, 98])", "Data(2, [99, 100])"]
+        );
         assert_eq!(passed(&mut apart, Output::Gap(6, 2)), ["Gap(4, 2)"]);
         assert_eq!(passed(&mut apart, Output::Data(8, b"e")), ["Data(6, [101])"]);
         assert!((0..URGENT_MAX as u64).all(|at| apart.add(100 + at)) && !apart.add(1000));
