@@ -22,6 +22,8 @@ pub(crate) struct Stream {
     views: Arc<[ViewId]>,
     search: Option<(Arc<Search>, matcher::Scanner)>,
     held: Vec<u8>,
+    /// How much of that has been searched: all of a piece is, when it is looked at.
+    searched: usize,
     /// Where in the stream `held` begins.
     base: u64,
     /// The patterns that were found in the step before this one, and in this one.
@@ -46,6 +48,7 @@ impl Stream {
             views,
             search: search.map(begun),
             held: Vec::new(),
+            searched: 0,
             base: 0,
             found: Default::default(),
             gathered: None,
@@ -69,11 +72,13 @@ impl Stream {
         while !chunk.is_empty() {
             let room = PIECE_BYTES - self.held.len();
             let (now, rest) = chunk.split_at(room.min(chunk.len()));
-            self.take(now);
+            self.held.extend_from_slice(now);
             chunk = rest;
             if self.held.len() == PIECE_BYTES {
+                self.search();
                 self.look(false, look);
                 self.held.drain(..STEP_BYTES);
+                self.searched -= STEP_BYTES;
                 self.base += STEP_BYTES as u64;
                 self.found.swap(0, 1);
                 self.found[1].clear();
@@ -87,19 +92,21 @@ impl Stream {
             let view = self.views.first();
             let bytes =
                 view.and_then(|view| database.views.transformed(*view, &gathered)).unwrap_or_default();
-            self.take(&bytes);
+            self.held = bytes;
         }
+        self.search();
         if let Some((search, state)) = &mut self.search {
             search.finish(state, &mut self.found[1]);
         }
         self.look(true, look);
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn search(&mut self) {
+        let new = self.held.get(self.searched..).unwrap_or_default();
         if let Some((search, state)) = &mut self.search {
-            search.scan(state, bytes, &mut self.found[1]);
+            search.scan(state, new, &mut self.found[1]);
         }
-        self.held.extend_from_slice(bytes);
+        self.searched = self.held.len();
     }
 
     fn look(&mut self, is_last: bool, look: &mut Look<'_>) {
