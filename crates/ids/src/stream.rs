@@ -72,7 +72,7 @@ impl Stream {
         while !chunk.is_empty() {
             let room = PIECE_BYTES - self.held.len();
             let (now, rest) = chunk.split_at(room.min(chunk.len()));
-            self.held.extend_from_slice(now);
+            self.hold(now);
             chunk = rest;
             if self.held.len() == PIECE_BYTES {
                 self.search();
@@ -99,6 +99,14 @@ impl Stream {
             search.finish(state, &mut self.found[1]);
         }
         self.look(true, look);
+    }
+
+    /// A part that comes in more than one piece mostly fills what is looked at: room for that is made at once.
+    fn hold(&mut self, bytes: &[u8]) {
+        if !self.held.is_empty() && self.held.capacity() < PIECE_BYTES {
+            self.held.reserve_exact(PIECE_BYTES - self.held.len());
+        }
+        self.held.extend_from_slice(bytes);
     }
 
     fn search(&mut self) {
