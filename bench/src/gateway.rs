@@ -36,25 +36,35 @@ impl Gateway {
              next_hop_connections_max = 100000\n[ids]\nrules = []\n[antivirus]\ndatabases = [\"{}\"]\n{tables}\n",
             directory.join("databases").display()
         );
-        Self::launch(directory, address, &configuration)
+        Self::launch(&binary()?, directory, address, &configuration)
     }
 
-    /// Starts it as a web proxy; `tables` say what it looks for.
-    pub fn start_web(directory: &Path, address: SocketAddr, tables: &str) -> std::io::Result<Self> {
+    /// Starts a build of it as a web proxy; `tables` say what it looks for.
+    pub fn start_web(
+        program: &Path,
+        directory: &Path,
+        address: SocketAddr,
+        tables: &str,
+    ) -> std::io::Result<Self> {
         fs::create_dir_all(directory)?;
         // Events go to a file, as the peers' access logs do; what is written meanwhile is of exchanges alone.
         let configuration = format!(
             "[events]\neve = \"{}\"\nstats_interval = \"1 h\"\n[[listen]]\nname = \"bench\"\nprotocol = \"http\"\naddress = \"{address}\"\n{tables}",
             directory.join("eve.json").display()
         );
-        Self::launch(directory, address, &configuration)
+        Self::launch(program, directory, address, &configuration)
     }
 
-    fn launch(directory: &Path, address: SocketAddr, configuration: &str) -> std::io::Result<Self> {
+    fn launch(
+        program: &Path,
+        directory: &Path,
+        address: SocketAddr,
+        configuration: &str,
+    ) -> std::io::Result<Self> {
         let path = directory.join("lockgate.toml");
         fs::write(&path, configuration)?;
         let log = fs::File::create(directory.join("lockgate.log"))?;
-        let mut command = Command::new(binary()?);
+        let mut command = Command::new(program);
         command.args(["serve", "--config"]).arg(&path);
         let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
         let mut gateway = Self { address, pid: child.id(), child };

@@ -1,6 +1,5 @@
 //! `make bench`: measures the gateway side by side with its peers. Rule: a scenario a file, all figures of one run.
 
-mod capture;
 mod crowd;
 mod gateway;
 mod load;
@@ -16,6 +15,7 @@ mod signatures;
 mod sink;
 mod splice;
 mod traffic;
+mod turns;
 mod web_lists;
 mod web_load;
 mod web_origin;
@@ -23,7 +23,7 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 15] = [
+const SCENARIOS: [&str; 16] = [
     "components",
     "matchers",
     "start",
@@ -34,6 +34,7 @@ const SCENARIOS: [&str; 15] = [
     "mail-bombs",
     "mail-profile",
     "web-speed",
+    "web-engines",
     "web-profile",
     "web-memory",
     "ids-speed",
@@ -87,6 +88,7 @@ fn run() -> std::io::Result<()> {
             "mail-bombs" => scenario::mail_bombs::run(&directory)?,
             "mail-profile" => scenario::mail_profile::run(&directory)?,
             "web-speed" => scenario::web_speed::run(&directory)?,
+            "web-engines" => scenario::web_engines::run(&directory)?,
             "web-profile" => scenario::web_profile::run(&directory)?,
             "web-memory" => scenario::web_memory::run(&directory)?,
             "ids-speed" => scenario::ids_speed::run(&directory)?,

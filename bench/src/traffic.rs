@@ -1,8 +1,8 @@
 //! What is said in the captures of the wire's scenarios. Rule: people here read pages from outside, and get mails from there.
 
-use crate::capture::{Capture, Dialogue, End, Speaker, first_fragment, flag, segment};
 use crate::mail::{self, Random};
 use crate::web_origin::page;
+use lockgate_tests::capture::{Capture, Dialogue, End, Speaker, first_fragment, flag, segment};
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -194,7 +194,7 @@ impl Content {
         match self {
             Self::Http { request, response } => {
                 let (client, server) = (end(inside(number), port), end(outside(number % 500), 80));
-                let mut dialogue = Dialogue::begin(client, server, segment_bytes, random);
+                let mut dialogue = Dialogue::begin(client, server, segment_bytes, first(random));
                 for _ in 0..PAGES {
                     dialogue.say(Speaker::Client, request);
                     dialogue.say(Speaker::Server, response);
@@ -203,7 +203,7 @@ impl Content {
             }
             Self::Smtp { mail } => {
                 let (client, server) = (end(outside(number), port), end(inside(25), 25));
-                let mut dialogue = Dialogue::begin(client, server, segment_bytes, random);
+                let mut dialogue = Dialogue::begin(client, server, segment_bytes, first(random));
                 dialogue.say(Speaker::Server, b"220 mx.receiver.test ESMTP\r\n");
                 for (command, reply) in [
                     ("EHLO mx.sender.test", "250 mx.receiver.test"),
@@ -222,4 +222,9 @@ impl Content {
             }
         }
     }
+}
+
+/// The first sequence numbers of a connection.
+fn first(random: &mut Random) -> [u32; 2] {
+    [random.number() as u32, random.number() as u32]
 }

@@ -2,7 +2,7 @@
 //! written is JSON.
 #![no_main]
 
-use lockgate_capture::{Enforcement, Engines, Evidence, Frame, Sniffer, Unbegun, Wanted};
+use lockgate_capture::{Enforcement, Engines, Evidence, Forwarded, Frame, Proxies, Reporting, Sniffer, Unbegun};
 use lockgate_fuzz::packets::{segment, small};
 use lockgate_ids::{Database, Sources};
 use lockgate_inspect::{Generation, Policy, Pools};
@@ -42,7 +42,12 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         unbegun: Unbegun::Asked,
     };
     let mut out = Vec::new();
-    let mut sniffer = Sniffer::new(small(choice & 0x7f), engines, &mut out, Wanted::All, Evidence::Packet);
+    let reporting = Reporting {
+        evidence: Evidence::Packet,
+        forwarded: Forwarded::Instead(Proxies::OfServers),
+        ..Reporting::default()
+    };
+    let mut sniffer = Sniffer::new(small(choice & 0x7f), engines, &mut out, reporting);
     let mut next = [1000u32, 2000];
     let mut put = |side: usize, flags: u8, at: u32, ack: u32, bytes: &[u8]| {
         let bytes = segment(side, flags, at, ack, bytes);

@@ -2,6 +2,7 @@
 //! Rule: nothing here sleeps for what it can wait for, and nothing outlives its test.
 
 pub mod authority;
+pub mod capture;
 pub mod chromium;
 pub mod curl;
 pub mod desync;

@@ -10,6 +10,8 @@ alert http any any -> any any (msg:"Tests: probe"; flow:established,to_server; h
 drop http any any -> any any (msg:"Tests: download"; flow:established,to_client; http.stat_code; content:"200"; file.data; content:"first half"; content:"second half"; distance:4; within:20; sid:3;)
 drop smtp any any -> any any (msg:"Tests: mail"; file.data; content:"first half"; pcre:"/^ and the second h[a-z]+$/R"; sid:4;)
 alert smb any any -> any any (msg:"Tests: never asked"; content:"x"; sid:5;)
+drop smtp any any -> any any (msg:"Tests: command"; flow:established,to_server; content:"|0d 0a|RCPT TO:"; content:"${run{"; distance:0; sid:6;)
+drop http any any -> any any (msg:"Tests: bytes"; content:"X-Odd: a"; content:"|0d 0a 0d 0a|begin"; distance:0; sid:7;)
 "#;
 const SECTIONS: &str = "[ids]\nrules = [\"DIRECTORY/tests.rules\"]\n";
 const ATTACK: &[u8] = b"first half and the second half";
@@ -59,4 +61,32 @@ fn a_mail_is_refused_by_its_attachment() {
     assert_eq!(refused.code, 550, "{refused:?}");
     assert_eq!(send("good", b"first half and a third one").code, 250);
     assert_eq!(gateway.delivered().len(), 1);
+}
+
+#[test]
+fn bytes_are_asked_as_they_came() {
+    let gateway = Gateway::http_prepared("", SECTIONS, |directory| {
+        directory.write("tests.rules", RULES);
+    });
+    let nginx = Nginx::start();
+    let page = nginx.put("page", "a page");
+    let post =
+        |header: &str| curl::through(gateway.address, &["-H", header, "--data", "begin", &page]).status;
+    assert_eq!(post("X-Odd: a"), 403);
+    assert_ne!(post("X-Odd: b"), 403);
+    gateway.until_event(&["\"event_type\":\"verdict\"", "Tests: bytes", "pkt_data"]);
+}
+
+#[test]
+fn a_command_goes_on_when_rules_have_been_asked() {
+    let gateway = Gateway::with_maildir_prepared("", SECTIONS, |directory| {
+        directory.write("tests.rules", RULES);
+    });
+    let mut client = Client::greeted(gateway.address);
+    assert_eq!(client.command("MAIL FROM:<ann@example.org>").code, 250);
+    let refused = client.command("RCPT TO:<${run{true}}@example.org>");
+    assert_eq!(refused.code, 550, "{refused:?}");
+    assert!(refused.text.contains("Tests: command"), "{refused:?}");
+    assert!(client.until_closed().is_empty());
+    gateway.until_event(&["\"event_type\":\"alert\"", "\"signature_id\":6", "blocked"]);
 }

@@ -1,13 +1,13 @@
 //! Bytes per second of the rules on the wire, on one core, and memory: `lockgate ids` beside Suricata. Rule: the same rules, the same captures,
 //! checksums ignored by both; loading is measured by itself and taken off.
 
-use crate::capture::Capture;
 use crate::gateway::binary;
 use crate::peers::suricata::{self, Depths};
 use crate::process::{Finished, finish};
 use crate::report::{Table, median};
 use crate::rules::{self, Rules};
 use crate::traffic::{self, Flood, Made, SEGMENTS, Spoken};
+use lockgate_tests::capture::Capture;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -13,6 +13,7 @@ pub mod matchers;
 pub mod page_components;
 pub mod scan_speed;
 pub mod start;
+pub mod web_engines;
 pub mod web_memory;
 pub mod web_profile;
 pub mod web_speed;

@@ -1,7 +1,7 @@
 //! Memory of the web proxy: connections at rest, and downloads without an end. Rule: resident memory of the gateway above
 //! its idle state, as the kernel counts it, and how evenly the downloads go.
 
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, binary};
 use crate::mail;
 use crate::peers::local;
 use crate::process::{resident_bytes, usage_of};
@@ -44,7 +44,7 @@ async fn observe(directory: &Path) -> std::io::Result<()> {
         "connections_per_client_max = 100000\nnext_hop_connections_max = 100000\n\
          [ids]\nrules = []\n[antivirus]\ndatabases = [{signatures:?}]\n"
     );
-    let gateway = Gateway::start_web(directory, local(25096), &tables)?;
+    let gateway = Gateway::start_web(&binary()?, directory, local(25096), &tables)?;
     sleep(Duration::from_secs(1)).await;
     let bare = resident_bytes(gateway.pid);
     let mut at_rest = Vec::new();

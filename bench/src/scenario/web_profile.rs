@@ -1,10 +1,15 @@
 //! Where a page's processor time goes, function by function, with the engines on and off. Rule: the same load and the same
 //! gateways as `web_speed`.
 
+use crate::gateway::binary;
 use crate::peers::stop;
 use crate::process::exact_processor_ms;
 use crate::profile::Profile;
-use crate::scenario::web_speed::{CLIENTS, Gateways, role};
+use crate::scenario::mail_speed::SIGNATURES;
+use crate::scenario::web_speed::{Gateways, role};
+use crate::signatures::Signatures;
+use crate::turns::CLIENTS;
+use crate::web_lists::Lists;
 use crate::web_load;
 use crate::web_origin::PAGES;
 use std::path::Path;
@@ -23,7 +28,8 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
 }
 
 fn profile_all(directory: &Path, origin: &str) -> std::io::Result<()> {
-    let gateways = Gateways::start(directory)?;
+    let lists = Lists::make(&directory.join("lists"))?;
+    let gateways = Gateways::start(&binary()?, directory, &lists, &Signatures::random(SIGNATURES), 28082)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for (name, gateway) in [("all engines on", &gateways.on), ("engines off", &gateways.off)] {
         for bytes in PAGES {

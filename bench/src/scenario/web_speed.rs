@@ -1,25 +1,22 @@
 //! Pages per second, latency and processor time: the gateway, a bare relay, and today's proxies, between the same clients
 //! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client.
 
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, binary};
 use crate::peers::e2guardian::{self, Phrases};
 use crate::peers::{await_port, clamd, local, squid, stop};
-use crate::process::exact_processor_ms;
-use crate::report::{Table, median};
+use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::signatures::Signatures;
+use crate::turns::{self, CLIENTS, Candidate, Figure};
 use crate::web_lists::Lists;
-use crate::web_load;
 use crate::web_origin::PAGES;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-pub const CLIENTS: usize = 80;
 /// How often each candidate is measured; the median counts.
 const ROUNDS: usize = 5;
-const ROUND: Duration = Duration::from_millis(1500);
 
 const ORIGIN: &str = "origin, direct";
 const RELAY: &str = "bare relay";
@@ -31,7 +28,7 @@ const E2GUARDIAN_BARE: &str = "e2guardian + clamd, no phrases";
 
 /// Runs it and prints the tables.
 pub fn run(directory: &Path) -> std::io::Result<()> {
-    let mut field = Field::open(&directory.join("web"))?;
+    let field = Field::open(&directory.join("web"))?;
     println!(
         "\nWhat each does: {LOCKGATE}: {SIGNATURES} signatures, the lists of e2guardian as Debian ships them with {}; {ENGINES_OFF}: \
          no signatures, no lists; {SQUID}: no cache, no lists, one process; {E2GUARDIAN}: the same lists, phrases and \
@@ -42,11 +39,11 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for bytes in PAGES {
         let local_set = tokio::task::LocalSet::new();
-        let figures = local_set.block_on(&runtime, field.compare(bytes))?;
-        let mut table = Table::new(
-            &format!("page of {} KB, {CLIENTS} connections", bytes >> 10),
-            &["candidate", "pages/s", "p50 ms", "processor ms/page", "pages/connection"],
-        );
+        let rounds = turns::take(&field.candidates, field.origin, bytes, ROUNDS);
+        let rounds = local_set.block_on(&runtime, rounds)?;
+        let figures: Vec<Figure> = rounds.iter().map(|figures| Figure::median(figures)).collect();
+        let title = format!("page of {} KB, {CLIENTS} connections", bytes >> 10);
+        let mut table = Table::new(&title, &[&["candidate"], &turns::HEADS[..]].concat());
         for (candidate, figure) in field.candidates.iter().zip(&figures) {
             table.row(candidate.name, &figure.cells());
         }
@@ -54,14 +51,6 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
         field.ratios(bytes, &figures);
     }
     Ok(())
-}
-
-/// One that is measured.
-struct Candidate {
-    name: &'static str,
-    address: SocketAddr,
-    /// The processes whose time it costs.
-    pids: Vec<u32>,
 }
 
 /// All of them, running; they stop when it is dropped.
@@ -81,13 +70,14 @@ pub struct Gateways {
 }
 
 impl Gateways {
-    /// Both, with lists and signatures of their own.
-    pub fn start(directory: &Path) -> std::io::Result<Self> {
-        let lists = Lists::make(&directory.join("lists"))?;
-        Self::start_with(directory, &lists, &Signatures::random(SIGNATURES))
-    }
-
-    fn start_with(directory: &Path, lists: &Lists, signatures: &Signatures) -> std::io::Result<Self> {
+    /// Both, of a build, below a directory of their own and at two ports in a row.
+    pub fn start(
+        program: &Path,
+        directory: &Path,
+        lists: &Lists,
+        signatures: &Signatures,
+        port: u16,
+    ) -> std::io::Result<Self> {
         let database = directory.join("databases");
         signatures.write(&database)?;
         let none = directory.join("none.ndb");
@@ -96,22 +86,13 @@ impl Gateways {
             let tables = format!(
                 "[ids]\nrules = []\n[antivirus]\ndatabases = [{databases:?}]\n[webfilter]\nlists = [{lists}]\n"
             );
-            Gateway::start_web(&directory.join(name), local(port), &tables)
+            Gateway::start_web(program, &directory.join(name), local(port), &tables)
         };
         Ok(Self {
-            on: start("full", 28082, &database, &format!("{:?}", lists.directory))?,
-            off: start("off", 28083, &none, "")?,
+            on: start("full", port, &database, &format!("{:?}", lists.directory))?,
+            off: start("off", port + 1, &none, "")?,
         })
     }
-}
-
-/// What one candidate needed for one kind of page.
-#[derive(Clone, Debug)]
-struct Figure {
-    rate: f64,
-    latency_ms: f64,
-    processor_ms: f64,
-    pages_per_connection: f64,
 }
 
 impl Field {
@@ -125,7 +106,7 @@ impl Field {
         children.push(role(&["origin", &origin.to_string()], origin)?);
         children.push(role(&["relay", &relay.to_string(), &origin.to_string()], relay)?);
         let [squid, e2g, bare] = [28084, 28085, 28086].map(local);
-        let gateways = Gateways::start_with(directory, &lists, &signatures)?;
+        let gateways = Gateways::start(&binary()?, directory, &lists, &signatures, 28082)?;
         children.push(squid::start(&directory.join("squid"), squid)?);
         let home = directory.join("clamd");
         children.push(clamd::start(&home, &signatures, clamd)?);
@@ -147,43 +128,6 @@ impl Field {
             candidate(E2GUARDIAN_BARE, bare, &[pids[3], pids[5]]),
         ];
         Ok(Self { origin, candidates, lists: lists.words, _children: running, _gateways: gateways })
-    }
-
-    /// The median of each candidate's rounds, which take turns.
-    async fn compare(&mut self, bytes: usize) -> std::io::Result<Vec<Figure>> {
-        let mut rounds = vec![Vec::new(); self.candidates.len()];
-        for round in 0..=ROUNDS {
-            for (candidate, figures) in self.candidates.iter().zip(&mut rounds) {
-                let figure = self.round(candidate, bytes).await?;
-                // The first round warms up.
-                if round > 0 {
-                    figures.push(figure);
-                }
-            }
-        }
-        Ok(rounds.into_iter().map(medians).collect())
-    }
-
-    async fn round(&self, candidate: &Candidate, bytes: usize) -> std::io::Result<Figure> {
-        let processor = || candidate.pids.iter().map(|pid| exact_processor_ms(*pid)).sum::<f64>();
-        let url = format!("http://{}/{bytes}", self.origin);
-        let before = processor();
-        let outcome = web_load::run(candidate.address, &url, bytes, CLIENTS, ROUND).await;
-        let pages = outcome.latencies.len();
-        if let Some(error) = outcome.errors.first() {
-            let what =
-                format!("{} of {pages} pages failed at {}: {error}", outcome.errors.len(), candidate.name);
-            if pages == 0 {
-                return Err(std::io::Error::other(what));
-            }
-            eprintln!("{what}");
-        }
-        Ok(Figure {
-            rate: outcome.rate(),
-            latency_ms: outcome.latency_ms(),
-            processor_ms: (processor() - before) / pages as f64,
-            pages_per_connection: pages as f64 / outcome.connections.max(1) as f64,
-        })
     }
 
     /// The ratios that are asked for, each beside what was seen.
@@ -230,26 +174,4 @@ pub fn role(arguments: &[&str], address: SocketAddr) -> std::io::Result<Child> {
     let child = Command::new(std::env::current_exe()?).args(arguments).stdin(Stdio::null()).spawn()?;
     await_port(address, Duration::from_secs(10))?;
     Ok(child)
-}
-
-/// Each figure's own median.
-fn medians(figures: Vec<Figure>) -> Figure {
-    let middle = |part: fn(&Figure) -> f64| median(figures.iter().map(part));
-    Figure {
-        rate: middle(|figure| figure.rate),
-        latency_ms: middle(|figure| figure.latency_ms),
-        processor_ms: middle(|figure| figure.processor_ms),
-        pages_per_connection: middle(|figure| figure.pages_per_connection),
-    }
-}
-
-impl Figure {
-    fn cells(&self) -> [String; 4] {
-        [
-            format!("{:.0}", self.rate),
-            format!("{:.1}", self.latency_ms),
-            format!("{:.3}", self.processor_ms),
-            format!("{:.0}", self.pages_per_connection),
-        ]
-    }
 }

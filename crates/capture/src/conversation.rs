@@ -237,9 +237,7 @@ impl Conversation {
             }
         }
         alarms.extend(self.waiting.extract_if(.., |alarm| alarm.direction == direction));
-        for alarm in alarms.drain(..) {
-            self.tell(&alarm, flow, Some(packet), around);
-        }
+        self.tell_all(alarms, flow, Some(packet), around);
         if let Said::In(speech) = &mut self.said
             && self.waiting.is_empty()
         {
@@ -253,16 +251,18 @@ impl Conversation {
             self.end_sides(flow, around);
         }
         let flow = &*self.seen(flow);
-        let mut alarms = std::mem::take(&mut self.waiting);
-        if let Some(watch) = self.watch.as_mut().filter(|_| self.fate == Fate::Asked) {
-            self.odd.drain(..).for_each(|(name, _)| watch.event(name));
-            watch.end(flow, &mut |alert, direction| alarms.push(alarm_of(alert, direction)));
-            if watch.takes_spent() {
-                around.eve.incomplete(flow, Direction::ToServer, Reason::Held);
+        let is_asked = self.is_asked();
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let mut alarms: Vec<Alarm> =
+                self.waiting.extract_if(.., |alarm| alarm.direction == direction).collect();
+            if let Some(watch) = self.watch.as_mut().filter(|_| is_asked) {
+                self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
+                watch.end(flow, direction, &mut |alert| alarms.push(alarm_of(alert, direction)));
+                if watch.takes_spent() {
+                    around.eve.incomplete(flow, direction, Reason::Held);
+                }
             }
-        }
-        for alarm in alarms {
-            self.tell(&alarm, flow, None, around);
+            self.tell_all(&mut alarms, flow, None, around);
         }
         around.eve.flow(flow, why, Known { spoken: self.spoken, is_alerted: self.is_alerted });
     }
@@ -273,13 +273,28 @@ impl Conversation {
         }
     }
 
-    fn tell<W: Write>(
+    /// Tells what was found by one moment, the rules that go first before the others.
+    fn tell_all<W: Write>(
         &mut self,
-        alarm: &Alarm,
+        alarms: &mut Vec<Alarm>,
         flow: &Flow,
         packet: Option<&Packet<'_>>,
         around: &mut Around<'_, W>,
     ) {
+        if alarms.is_empty() {
+            return;
+        }
+        alarms.sort_by_key(Alarm::rank);
+        let is_stopped = alarms.iter().any(|alarm| around.engines.stops(alarm));
+        let bits = self.watch.as_ref().map(Watch::bits).unwrap_or_default();
+        around.eve.begin_packet();
+        for alarm in alarms.drain(..) {
+            let scene = Scene { is_stopped, bits: &bits, packet, flow: Some(flow), ..Scene::of(self.spoken) };
+            self.tell(&alarm, scene, around);
+        }
+    }
+
+    fn tell<W: Write>(&mut self, alarm: &Alarm, scene: Scene<'_>, around: &mut Around<'_, W>) {
         let is_blocked = around.engines.stops(alarm);
         self.is_alerted = true;
         // What is about this packet alone stops this packet alone.
@@ -291,7 +306,11 @@ impl Conversation {
             Direction::ToServer => up.bytes(),
             Direction::ToClient => down.bytes(),
         });
-        let scene = Scene { flow: Some(flow), packet, heard, spoken: self.spoken, is_blocked };
+        let forwarded = match &self.said {
+            Said::In(speech) => speech.forwarded(alarm.transaction),
+            Said::Beginning(_) => None,
+        };
+        let scene = Scene { heard, is_blocked, forwarded, ..scene };
         around.eve.alert(alarm, scene, |event| {
             if let (Said::In(speech), Some(transaction)) = (&self.said, alarm.transaction) {
                 speech.describe(transaction, event);
@@ -318,8 +337,9 @@ impl Conversation {
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {
                 self.odd.push((name, direction));
-                // A connection of TLS is one transaction: what is odd on one side is asked about on both.
-                if self.spoken == Some(Protocol::Tls) {
+                // A connection of TLS is one transaction, and so are a request and its response: what is odd about one side is
+                // asked about on both.
+                if matches!(self.spoken, Some(Protocol::Tls | Protocol::Http)) {
                     self.odd.push((name, direction.reverse()));
                 }
             }

@@ -1,7 +1,7 @@
 //! From frames to events: [`Sniffer`]. Rule: what frames mean is the tracker's to say, what is said on a flow its conversation's.
 
 use crate::conversation::{Around, Conversation, alarm_of};
-use crate::eve::{Alarm, Eve, Evidence, Scene, Stats, Wanted};
+use crate::eve::{Alarm, Eve, Reporting, Scene, Stats};
 use crate::expected::Expected;
 use crate::file::Frame;
 use crate::passage::{Passage, StoppedFragments};
@@ -65,6 +65,8 @@ pub struct Summary {
     pub flows: u64,
     /// Alerts.
     pub alerts: u64,
+    /// Alerts that were not told, since there were too many of a packet.
+    pub alerts_untold: u64,
     /// Frames that went no further.
     pub stopped: u64,
     /// How often something could not be inspected in whole.
@@ -101,7 +103,7 @@ impl Engines {
 
 impl<W: Write> Sniffer<W> {
     /// Nothing has been seen yet; events are written to `out`.
-    pub fn new(settings: Settings, engines: Engines, out: W, wanted: Wanted, evidence: Evidence) -> Self {
+    pub fn new(settings: Settings, engines: Engines, out: W, reporting: Reporting) -> Self {
         let stray = engines.rules.as_ref().map(Watch::stray);
         let ears = Ears {
             engines,
@@ -109,7 +111,7 @@ impl<W: Write> Sniffer<W> {
             expected: Expected::default(),
             stray,
             alarms: Vec::new(),
-            eve: Eve::new(out, wanted, evidence),
+            eve: Eve::new(out, reporting),
             seen: Summary::default(),
             passage: Passage::Open,
             stopped_fragments: StoppedFragments::default(),
@@ -168,7 +170,8 @@ impl<W: Write> Sniffer<W> {
 
     fn summary(&self) -> Summary {
         let eve = &self.ears.eve;
-        Summary { alerts: eve.alerts(), not_inspected: eve.not_inspected(), ..self.ears.seen }
+        let (alerts, alerts_untold) = (eve.alerts(), eve.alerts_untold());
+        Summary { alerts, alerts_untold, not_inspected: eve.not_inspected(), ..self.ears.seen }
     }
 
     /// Nothing more comes: all flows end.
@@ -256,12 +259,14 @@ impl<W: Write> Observer for Ears<W> {
                 eve.incomplete_packet(packet, Reason::Held);
             }
         }
+        let is_stopped = alarms.iter().any(|alarm| engines.stops(alarm));
+        if is_stopped {
+            *passage = Passage::Closed;
+        }
+        eve.begin_packet();
         for alarm in alarms.drain(..) {
             let is_blocked = engines.stops(&alarm);
-            if is_blocked {
-                *passage = Passage::Closed;
-            }
-            let scene = Scene { flow: None, packet: Some(packet), heard: None, spoken: None, is_blocked };
+            let scene = Scene { packet: Some(packet), is_blocked, is_stopped, ..Scene::of(None) };
             eve.alert(&alarm, scene, |_| {});
         }
         self.pass_on(packet);

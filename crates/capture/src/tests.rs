@@ -1,8 +1,8 @@
 //! Whole conversations as frames, and what is told of them. Rule: however a stream is cut, the same is told.
 
+use crate::Reporting;
 use crate::file::Frame;
 use crate::sniffer::{Enforcement, Engines, Sniffer, Summary, Unbegun};
-use crate::{Evidence, Wanted};
 use lockgate_ids::Sources;
 use lockgate_inspect::{Generation, Policy, Pools};
 use lockgate_model::{Limits, Pool};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 mod frames;
 mod http;
 mod others;
+mod told;
 
 use frames::Talk;
 
@@ -21,6 +22,10 @@ type Saying<'a> = (usize, &'a [u8]);
 
 /// What is told of frames.
 fn heard(rules: &str, settings: Settings, frames: &[Vec<u8>]) -> Vec<Value> {
+    heard_by(rules, settings, Reporting::default(), frames)
+}
+
+fn heard_by(rules: &str, settings: Settings, reporting: Reporting, frames: &[Vec<u8>]) -> Vec<Value> {
     let mut sources = Sources::new();
     sources.add("tests.rules", rules.as_bytes());
     let (database, report) = sources.compile(Arc::new(|| 0));
@@ -40,7 +45,7 @@ fn heard(rules: &str, settings: Settings, frames: &[Vec<u8>]) -> Vec<Value> {
         unbegun: Unbegun::Asked,
     };
     let mut out = Vec::new();
-    let mut sniffer = Sniffer::new(settings, engines, &mut out, Wanted::All, Evidence::Rule);
+    let mut sniffer = Sniffer::new(settings, engines, &mut out, reporting);
     sniffer.begin_file("tests.pcap");
     for (at, bytes) in frames.iter().enumerate() {
         sniffer.frame(&Frame {

@@ -48,6 +48,20 @@ impl Object<'_> {
         write_number(self.named(name), number);
     }
 
+    /// A number that may be below zero.
+    pub fn signed(&mut self, name: &str, number: i64) {
+        let out = self.named(name);
+        if number < 0 {
+            out.push('-');
+        }
+        write_number(out, number.unsigned_abs());
+    }
+
+    /// What is not there.
+    pub fn null(&mut self, name: &str) {
+        self.named(name).push_str("null");
+    }
+
     /// Yes or no.
     pub fn flag(&mut self, name: &str, is: bool) {
         self.named(name).push_str(if is { "true" } else { "false" });

@@ -57,6 +57,8 @@ pub(crate) struct Candidates {
     open: BTreeMap<u32, Open>,
     /// Those that are done with.
     told: Vec<u32>,
+    /// Those of which the bytes of the connection held.
+    raw_told: Vec<u32>,
     /// Views that have been there, whole.
     kept: Vec<(ViewId, Box<[u8]>)>,
     kept_bytes: usize,
@@ -124,6 +126,29 @@ impl Candidates {
             ready.sort_by_key(|ready| ready.rule);
             ready.dedup_by_key(|ready| ready.rule);
             ready.into_iter().for_each(|ready| self.decide(asking, ready, &mut told));
+        }
+        told
+    }
+
+    /// Decides on rules that hold in the bytes of the connection, of which no packet is seen.
+    pub fn decide_raw(
+        &mut self,
+        asking: Asking<'_>,
+        found: Vec<(u32, Option<u64>)>,
+    ) -> Vec<(u32, Option<u64>, Wish)> {
+        let Asking { database, facts, direction, memory, .. } = asking;
+        let mut told = Vec::new();
+        for (rule, offset) in found {
+            let is_told = self.raw_told.contains(&rule);
+            if self.is_passed || is_told {
+                continue;
+            }
+            match database.decide(rule, &mut locked(memory), facts.pair(direction)) {
+                Decision::Told(Wish::Pass) => self.is_passed = true,
+                Decision::Told(wish) => told.push((rule, offset, wish)),
+                Decision::NotNow | Decision::Silent => continue,
+            }
+            self.raw_told.push(rule);
         }
         told
     }

@@ -5,12 +5,14 @@ use crate::database::{
     Body, Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
 };
 use crate::filled;
+use crate::hashing::HashKinds;
 use crate::kinds::Kinds;
 use crate::memory::Name;
 use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
+use crate::ruleset::digests::Digests;
 use crate::ruleset::header::{Action, ActionOrder, Application, Protocol};
 use crate::ruleset::lines::{RULE_BYTES_MAX, rules};
 use crate::ruleset::network::Variables;
@@ -26,6 +28,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Lists that have been read: the rule's file, the list's, and how long its digests are.
+type KnownLists = HashMap<(String, String, usize), Arc<Digests>>;
+
 /// How many views a rule may look at: one bit of a word says of each whether it held.
 const LISTS_MAX: usize = 64;
 
@@ -36,7 +41,11 @@ pub struct Sources {
     variables: Variables,
     classes: Classes,
     order: ActionOrder,
+    lists: Option<Box<ReadList>>,
 }
+
+/// Reads a list that a rule names: the name of the rule's file, and that of the list. Says what is wrong where it cannot.
+pub type ReadList = dyn Fn(&str, &str) -> Result<Vec<u8>, String>;
 
 impl Sources {
     /// No files.
@@ -50,6 +59,30 @@ impl Sources {
             return self.classes.read(&bytes.into());
         }
         self.files.push((file_name.into(), bytes.into().into_owned()));
+    }
+
+    /// Says how lists are read that rules name.
+    pub fn set_lists(&mut self, read: Box<ReadList>) {
+        self.lists = Some(read);
+    }
+
+    /// Fills in the digests of the lists that a rule names.
+    fn read_lists(&self, rule: &mut Rule, file: &str, known: &mut KnownLists) -> Result<(), String> {
+        for test in rule.lists.iter_mut().flat_map(|list| &mut list.tests) {
+            let Test::Listed(listed) = test else { continue };
+            let key = (file.to_owned(), listed.file.to_string(), listed.digest_bytes);
+            if let Some(digests) = known.get(&key) {
+                listed.digests = Arc::clone(digests);
+                continue;
+            }
+            let read = self.lists.as_ref().ok_or("lists of digests are in files, which are not read here")?;
+            let wrong = |reason| format!("{}: {reason}", listed.file);
+            let text = read(file, &listed.file).map_err(wrong)?;
+            let digests = Digests::parse(&text, listed.digest_bytes).map_err(wrong)?;
+            listed.digests = Arc::new(digests);
+            known.insert(key, Arc::clone(&listed.digests));
+        }
+        Ok(())
     }
 
     /// Says what a variable of addresses stands for, a list as in rules.
@@ -102,7 +135,7 @@ impl Sources {
     /// Makes a database of all that can be read, and a report of all that cannot.
     pub fn compile(self, clock: Clock) -> (Database, Report) {
         let mut report = Report::default();
-        let mut loaded = Vec::new();
+        let (mut loaded, mut lists) = (Vec::new(), KnownLists::new());
         for (file, bytes) in self.files.iter().filter(|(file, _)| !is_tuning(file)) {
             let short: Arc<str> = file.rsplit('/').next().unwrap_or_default().into();
             let before = (loaded.len(), report.failures.len());
@@ -112,11 +145,14 @@ impl Sources {
                     continue;
                 };
                 match parse(rule, &self.variables) {
-                    Ok(rule) => loaded.push((
-                        rule,
-                        format!("{short}:{}", text.line).into(),
-                        (Arc::clone(file), text.line),
-                    )),
+                    Ok(mut rule) => match self.read_lists(&mut rule, file, &mut lists) {
+                        Ok(()) => loaded.push((
+                            rule,
+                            format!("{short}:{}", text.line).into(),
+                            (Arc::clone(file), text.line),
+                        )),
+                        Err(reason) => report.fail(file, text.line, None, reason),
+                    },
                     Err(fault) => report.fail(file, text.line, Some(fault.at + 1), fault.reason),
                 }
             }
@@ -142,6 +178,13 @@ impl Sources {
         }
         (compiler.finish(clock), report)
     }
+}
+
+/// Names by their numbers.
+fn in_order(numbers: &HashMap<Box<str>, Name>) -> Box<[Arc<str>]> {
+    let mut names: Vec<(Name, &str)> = numbers.iter().map(|(name, number)| (*number, &**name)).collect();
+    names.sort_unstable();
+    names.into_iter().map(|(_, name)| name.into()).collect()
 }
 
 /// Whether a file is `threshold.config`.
@@ -195,8 +238,13 @@ fn scope_of(rule: &Rule) -> Scope {
         || rule.flow.stream == Some(Stream::No)
         || rule.flow.is_fragmented.is_some()
         || rule.flow.state == Some(FlowState::NotEstablished);
-    let is_filled = |sticky: Sticky| sticky == Sticky::Base64Data || buffer_of(sticky).is_some();
-    let is_content = !rule.lists.is_empty() && rule.lists.iter().all(|list| is_filled(list.sticky));
+    let is_filled = |sticky: Sticky| {
+        matches!(sticky, Sticky::Base64Data | Sticky::Payload) || buffer_of(sticky).is_some()
+    };
+    // Bytes of the connection are found by their pattern.
+    let is_found = rule.lists.iter().any(|list| is_of_content(list.sticky))
+        || fast_pattern(rule, |sticky| sticky == Sticky::Payload).is_some();
+    let is_content = is_found && rule.lists.iter().all(|list| is_filled(list.sticky));
     let bits_are_ours = rule.bits.iter().all(|bit| matches!(bit.track, Track::Flow | Track::Transaction));
     if is_spoken && application && !asks_packets && is_content && bits_are_ours {
         Scope::Both
@@ -209,7 +257,13 @@ fn scope_of(rule: &Rule) -> Scope {
 fn buffer_of(sticky: Sticky) -> Option<Buffer> {
     use Sticky as S;
     Some(match sticky {
-        S::FileData | S::FileName | S::HttpRequestBody | S::HttpResponseBody => Buffer::FileData,
+        S::FileData
+        | S::FileName
+        | S::FileMd5
+        | S::FileSha1
+        | S::FileSha256
+        | S::HttpRequestBody
+        | S::HttpResponseBody => Buffer::FileData,
         S::HttpUri | S::HttpUriRaw | S::HttpMethod | S::HttpRequestLine => Buffer::HttpRequestLine,
         S::HttpStatusCode | S::HttpStatusMessage | S::HttpResponseLine => Buffer::HttpResponseLine,
         S::HttpServer | S::HttpLocation | S::HttpResponseHeader => Buffer::HttpResponseHeader,
@@ -378,6 +432,7 @@ impl Compiler {
         let class = rule.class.as_deref().and_then(|name| self.classes.of(name));
         let text = |text: &str| -> Arc<str> { text.into() };
         Signature {
+            rank: self.rules.len() as u32,
             generator: rule.generator,
             id: rule.id,
             revision: rule.revision,
@@ -431,7 +486,8 @@ impl Compiler {
         for view in bodies.iter().flat_map(|body| body.views.iter()) {
             self.searches[usize::from(view.0)] = SearchBuilder::default();
         }
-        let searches = self.views.len() + bodies.len();
+        // The last one is for the bytes of a connection.
+        let searches = self.views.len() + bodies.len() + 1;
         let kinds = Kinds::new(
             self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
             searches,
@@ -441,15 +497,23 @@ impl Compiler {
         let wants = buffers.fold(BufferSet::EMPTY, |set, buffer| {
             if filled::is_of_http(buffer) { set.and(OF_EXCHANGES) } else { set.and(filled::with(buffer)) }
         });
+        let groups = self.groups.finish();
+        let wants = if groups.reads_streams() {
+            wants.and(OF_EXCHANGES).with(Buffer::FileData).with(Buffer::Payload)
+        } else {
+            wants
+        };
         Database {
             rules: self.rules,
+            hashes: HashKinds::of(&self.views),
             views: self.views,
             bodies,
             kinds,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),
-            groups: self.groups.finish(),
+            groups,
             unsearched: self.unsearched.into_iter().map(Vec::into_boxed_slice).collect(),
             wants,
+            names: in_order(&self.names),
             thresholds: Default::default(),
             hosts: Default::default(),
             clock,

@@ -1,11 +1,12 @@
 //! Rules, compiled: [`Database`]. Rule: immutable and shared; what flows and transactions change is theirs, but for thresholds.
 
 use crate::flow::Connection;
+use crate::hashing::HashKinds;
 use crate::hosts::Hosts;
 use crate::kinds::{Kind, Kinds};
 use crate::memory::Name;
 use crate::packets::asked::Asked;
-use crate::packets::groups::Groups;
+use crate::packets::groups::{Carrier, Groups};
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
 use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
@@ -34,8 +35,12 @@ pub struct Database {
     pub(crate) unsearched: Vec<Box<[u32]>>,
     /// The rules that are about packets and streams as they are.
     pub(crate) groups: Groups,
+    /// Which digests of files some rule asks for.
+    pub(crate) hashes: HashKinds,
     /// Which buffers of the waist some rule looks at.
     pub(crate) wants: BufferSet,
+    /// What bits and numbers are called.
+    pub(crate) names: Box<[Arc<str>]>,
     pub(crate) thresholds: Mutex<Thresholds>,
     pub(crate) hosts: Mutex<Hosts>,
     pub(crate) clock: Clock,
@@ -149,6 +154,20 @@ impl Database {
     ) -> Option<Arc<Search>> {
         let (number, all) = (usize::from(view.0), &self.searches[usize::from(view.0)]);
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
+    }
+
+    /// The same in the bytes of the connection.
+    pub(crate) fn search_in_bytes(
+        &self,
+        direction: Direction,
+        kind: Option<&Kind>,
+        concerns: &dyn Fn(u32) -> bool,
+    ) -> Option<Arc<Search>> {
+        let all = &self.groups.of(Carrier::Tcp, direction).stream;
+        kind.map_or_else(
+            || all.whole(),
+            |kind| kind.search(self.searches.len() + self.bodies.len(), all, concerns),
+        )
     }
 
     /// The same in content that goes this way.

@@ -13,6 +13,9 @@ use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Where web servers are (RFC 9110 section 4.2.1).
+const HTTP_PORT: u16 = 80;
+
 /// One connection through a proxy.
 pub(crate) struct Connection {
     database: Arc<Database>,
@@ -33,6 +36,8 @@ pub(crate) struct Facts {
     pub client: SocketAddr,
     /// `None` where a client has asked a proxy: which server it will be, rules do not wait for.
     pub server: Option<SocketAddr>,
+    /// Whether packets are seen of it, and rules about bytes are asked of these.
+    pub has_packets: bool,
 }
 
 impl Connection {
@@ -45,6 +50,7 @@ impl Connection {
             carrier: Carrier::Tcp,
             client: flow.client,
             server,
+            has_packets: false,
         };
         Self::sharing(database, facts, Arc::default())
     }
@@ -132,6 +138,17 @@ impl Facts {
         }
         let [from, to] = self.ends(direction);
         rule.header.is_between(from, to)
+    }
+
+    /// Whether a rule is about the port that the server has, or would mostly have: one about bytes on a port of its own is about
+    /// something else than what a proxy is asked for.
+    pub fn is_on_its_port(&self, rule: &Compiled, direction: Direction) -> bool {
+        let header = &rule.header;
+        let ports = match direction {
+            Direction::ToServer => &header.destination_ports,
+            Direction::ToClient => &header.source_ports,
+        };
+        header.protocol.is_application() || self.server.is_some() || ports.contains(HTTP_PORT)
     }
 
     /// Who sends to whom; what is not known counts as the client.

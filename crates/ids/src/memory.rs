@@ -2,7 +2,7 @@
 
 use crate::candidates::Told;
 use crate::ruleset::bits::IntegerCompare;
-use lockgate_model::Direction;
+use lockgate_model::{Direction, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name of a bit or number, counted from 0 over all rules.
@@ -29,6 +29,11 @@ impl Memory {
         self.bits.contains(&bit)
     }
 
+    /// All that are set.
+    pub fn bits(&self) -> impl Iterator<Item = Name> + '_ {
+        self.bits.iter().copied()
+    }
+
     pub fn set(&mut self, bit: Name) {
         if self.bits.len() < ENTRIES_MAX {
             self.bits.insert(bit);
@@ -48,6 +53,12 @@ impl Memory {
     /// Those that wait for a packet of that direction.
     pub fn take_waiting(&mut self, direction: Direction) -> impl Iterator<Item = Told> + '_ {
         self.waiting.extract_if(.., move |told| told.direction == direction)
+    }
+
+    /// Those of one transaction.
+    pub fn take_waiting_of(&mut self, transaction: TransactionId, direction: Direction) -> Vec<Told> {
+        let is_own = |told: &mut Told| told.transaction == transaction && told.direction == direction;
+        self.waiting.extract_if(.., is_own).collect()
     }
 
     pub fn integer(&self, name: Name) -> Option<u32> {

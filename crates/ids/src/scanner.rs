@@ -4,13 +4,16 @@ use crate::candidates::{Asking, Candidates, Told};
 use crate::database::{Compiled, Database};
 use crate::evaluate::Piece;
 use crate::filled;
-use crate::flow::Facts;
+use crate::flow::{Facts, locked};
 use crate::ftp;
+use crate::hashing::Hashing;
 use crate::http;
 use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
+use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
+use crate::ruleset::transform::Made;
 use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
@@ -48,6 +51,9 @@ pub(crate) struct Transmission {
     /// The headers of mails that are open.
     mails: Vec<(PartId, Vec<u8>)>,
     streams: Vec<(PartId, Stream)>,
+    /// Its bytes as they came, where rules ask for these.
+    raw: Option<Raw>,
+    hashing: Vec<Hashing>,
 }
 
 impl Transmission {
@@ -57,6 +63,8 @@ impl Transmission {
         memory: Arc<Mutex<Memory>>,
         about: &Transaction,
     ) -> Self {
+        let is_raw = !facts.has_packets;
+        let raw = is_raw.then(|| Raw::of(&database, facts.protocol, about.direction)).flatten();
         Self {
             database,
             facts,
@@ -71,6 +79,8 @@ impl Transmission {
             verb: Vec::new(),
             mails: Vec::new(),
             streams: Vec::new(),
+            raw,
+            hashing: Vec::new(),
         }
     }
 
@@ -80,7 +90,9 @@ impl Transmission {
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
         for view in database.views.of(sticky) {
-            let transformed = database.views.transformed(view, bytes);
+            let mut made = Made::default();
+            let transformed = database.views.transformed(view, bytes, &mut made);
+            candidates.is_spent |= made == Made::Spent;
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
             if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
@@ -98,6 +110,7 @@ impl Transmission {
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
+        [&line, &b"\r\n"[..], &header, b"\r\n"].into_iter().for_each(|bytes| self.push_raw(bytes));
         let direction = self.direction;
         let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
@@ -105,6 +118,21 @@ impl Transmission {
             Direction::ToClient => http::response_line(&line, &mut fill),
         }
         http::header(&line, &header, direction, &mut fill);
+    }
+
+    fn push_raw(&mut self, bytes: &[u8]) {
+        let Self { database, facts, kind, memory, direction, transaction, raw, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        if let Some(raw) = raw {
+            raw.push(asking, kind.as_deref(), bytes);
+        }
+    }
+
+    /// A part has ended: its digests are buffers.
+    fn fill_digests(&mut self, part: PartId) {
+        if let Some(at) = self.hashing.iter().position(|own| own.part == part) {
+            self.hashing.swap_remove(at).finish(&mut |sticky, bytes| self.fill(sticky, bytes));
+        }
     }
 
     /// What a protocol has said of itself is there, whole.
@@ -144,11 +172,18 @@ impl Transmission {
 
     /// What holds by now is told.
     fn tell(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let Self { database, facts, memory, direction, transaction, candidates, raw, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for Told { rule, view, offset, wish, .. } in candidates.conclude(asking) {
             let buffer = evidence(database.views.sticky(view)).unwrap_or(buffer);
             sink.hit(database.rules[rule as usize].hit(part, buffer, offset, wish));
+        }
+        if let Some(raw) = raw {
+            let found = raw.found(asking, &mut locked(memory));
+            for (rule, offset, wish) in candidates.decide_raw(asking, found) {
+                sink.hit(database.rules[rule as usize].hit(PartId::ROOT, Buffer::Payload, offset, wish));
+            }
+            candidates.is_spent |= std::mem::take(&mut raw.is_spent);
         }
         if std::mem::take(&mut candidates.is_spent) {
             sink.incomplete(part, Reason::Held);
@@ -224,12 +259,15 @@ impl Scanner for Transmission {
         if let Some(name) = &part.name {
             self.fill(Sticky::FileName, name.as_bytes());
         }
-        let is_full = self.streams.len() >= STREAMS_MAX;
+        let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
         let streams = if is_full { Vec::new() } else { self.streams() };
-        if streams.is_empty() {
+        let hashes = Some(self.database.hashes).filter(|hashes| !is_full && hashes.are_asked());
+        let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
+        if streams.is_empty() && hashes.is_none() && !is_raw {
             return Want::Done;
         }
+        self.hashing.extend(hashes.map(|hashes| Hashing::new(part.id, hashes)));
         self.streams.extend(streams.into_iter().map(|stream| (part.id, stream)));
         Want::More
     }
@@ -237,6 +275,10 @@ impl Scanner for Transmission {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                if part == PartId::ROOT {
+                    self.push_raw(chunk);
+                }
+                self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
                 self.run(part, Some(chunk), sink);
                 Want::More
             }
@@ -246,6 +288,10 @@ impl Scanner for Transmission {
                 gather(&mut self.header, chunk)
             }
             (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
+            (Buffer::Payload, _) => {
+                self.push_raw(chunk);
+                Want::More
+            }
             _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
             _ => Want::Done,
         }
@@ -254,6 +300,7 @@ impl Scanner for Transmission {
     fn end(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
+                self.fill_digests(part);
                 self.run(part, None, sink);
                 self.streams.retain(|(of, _)| *of != part);
             }
@@ -261,6 +308,7 @@ impl Scanner for Transmission {
                 self.fill_head();
                 self.tell(part, buffer, sink);
             }
+            (Buffer::Payload, _) => self.tell(part, buffer, sink),
             (Buffer::MailHeader, _) => {
                 if let Some(at) = self.mails.iter().position(|(of, _)| *of == part) {
                     let (_, lines) = self.mails.swap_remove(at);
@@ -277,7 +325,13 @@ impl Scanner for Transmission {
         }
     }
 
+    fn broken(&mut self, part: PartId, _reason: Reason) {
+        // What is missing would have changed it.
+        self.hashing.retain(|own| own.part != part);
+    }
+
     fn close(&mut self, part: PartId, _sink: &mut dyn Sink) {
+        self.hashing.retain(|own| own.part != part);
         self.streams.retain(|(of, _)| *of != part);
     }
 

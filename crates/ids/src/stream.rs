@@ -3,6 +3,7 @@
 
 use crate::database::Database;
 use crate::evaluate::Piece;
+use crate::ruleset::transform::Made;
 use crate::search::{Patterns, Search};
 use crate::views::ViewId;
 use lockgate_matcher as matcher;
@@ -89,10 +90,10 @@ impl Stream {
     /// The stream has ended.
     pub fn end(&mut self, database: &Database, look: &mut Look<'_>) {
         if let Some(gathered) = self.gathered.take() {
-            let view = self.views.first();
-            let bytes =
-                view.and_then(|view| database.views.transformed(*view, &gathered)).unwrap_or_default();
-            self.held = bytes;
+            let (mut made, view) = (Made::default(), self.views.first());
+            let made_of = |view: &ViewId| database.views.transformed(*view, &gathered, &mut made);
+            self.held = view.and_then(made_of).unwrap_or_default();
+            self.is_spent |= made == Made::Spent;
         }
         self.search();
         if let Some((search, state)) = &mut self.search {

@@ -311,3 +311,57 @@ fn what_is_not_loaded_is_said() {
     assert_eq!(failures[0], "dir/some.rules:1:44: lua: programs in rules are not run");
     assert!(failures[1].starts_with("dir/some.rules:5: another rule has the number 1:4"));
 }
+
+#[test]
+fn bytes_of_the_connection_are_asked_where_no_packet_is_seen() {
+    let rules = r#"alert http any any -> any any (msg:"1"; flow:established,to_server; content:"probe|0d 0a|Cookie"; sid:1;)
+alert http any any -> any any (msg:"2"; content:"|0d 0a 0d 0a|begin"; content:"end"; distance:2; sid:2;)
+alert tcp any any -> any 80 (msg:"3"; content:"x.php"; content:"end"; sid:3;)
+alert tcp any any -> any 25 (msg:"4"; content:"x.php"; sid:4;)
+alert http any any -> any any (msg:"5"; content:"begin"; http.method; content:"GET"; sid:5;)
+alert http any any -> any any (msg:"6"; content:"begin"; http.method; content:"POST"; sid:6;)
+alert smtp any any -> any any (msg:"7"; content:"begin"; sid:7;)
+drop http any any -> any any (msg:"8"; flow:to_server; content:"begin"; depth:5; sid:8;)"#;
+    let database = compiled(rules);
+    let message = Message { content: b"begin to end, begin to end", ..GET };
+    for piece in 1..=message.content.len() {
+        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+        let mut found = message.run(&mut *flow, Direction::ToServer, piece).0;
+        found.sort_unstable_by_key(|(id, ..)| *id);
+        let told: Vec<(u32, Buffer)> = found.iter().map(|(id, _, buffer, _)| (*id, *buffer)).collect();
+        assert_eq!(told, [1, 2, 3, 5].map(|id| (id, Buffer::Payload)), "in pieces of {piece}");
+    }
+    let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+    assert_eq!(ids(&message.run(&mut *flow, Direction::ToClient, 9)), [2]);
+}
+
+#[test]
+fn digests_of_files_by_lists() {
+    let rules = r#"alert http any any -> any any (msg:"1"; flow:to_client; filemd5:known; sid:1;)
+alert http any any -> any any (msg:"2"; flow:to_client; filesha1:!known1; sid:2;)
+alert http any any -> any any (msg:"3"; flow:to_client; filesha256:known; sid:3;)
+alert http any any -> any any (msg:"4"; filemd5:missing; sid:4;)"#;
+    let mut sources = Sources::new();
+    sources.add("rules/test.rules", rules.as_bytes());
+    // Of "abc" (RFC 1321, RFC 3174).
+    sources.set_lists(Box::new(|rules, list| match (rules, list) {
+        ("rules/test.rules", "known") => Ok(b"900150983cd24fb0d6963f7d28e17f72  abc\n".to_vec()),
+        ("rules/test.rules", "known1") => Ok(b"A9993E364706816ABA3E25717850C26C9CD0D89D\n".to_vec()),
+        _ => Err("is not there".to_owned()),
+    }));
+    let (database, report) = sources.compile(Arc::new(|| 0));
+    let failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
+    assert!(
+        failures[0].contains("line 1 is no digest") && failures[1].ends_with("missing: is not there"),
+        "{failures:?}"
+    );
+    assert_eq!((report.both, failures.len()), (2, 2));
+    let database = Arc::new(database);
+    for (content, expected) in [(&b"abc"[..], &[1][..]), (b"abd", &[2])] {
+        for piece in [1, 2, 3] {
+            let message = Message { line: "HTTP/1.1 200 OK", header: "Server: s\r\n", content };
+            let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+            assert_eq!(ids(&message.run(&mut *flow, Direction::ToClient, piece)), expected);
+        }
+    }
+}

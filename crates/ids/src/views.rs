@@ -1,7 +1,7 @@
 //! What rules look at: sticky buffers, as they are or transformed. Rule: each is made once, however many rules ask for it.
 
 use crate::ruleset::sticky::Sticky;
-use crate::ruleset::transform::Transform;
+use crate::ruleset::transform::{Made, Transform};
 
 /// A buffer as rules look at it: its number in [`Views`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,8 +46,9 @@ impl Views {
     }
 
     /// The buffer as it is looked at; `None` where that is as it came.
-    pub fn transformed(&self, id: ViewId, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub fn transformed(&self, id: ViewId, bytes: &[u8], made: &mut Made) -> Option<Vec<u8>> {
         let (first, others) = self.views[usize::from(id.0)].1.split_first()?;
-        Some(others.iter().fold(first.apply(bytes), |bytes, transform| transform.apply(&bytes)))
+        let first = first.apply(bytes, made);
+        Some(others.iter().fold(first, |bytes, transform| transform.apply(&bytes, made)))
     }
 }

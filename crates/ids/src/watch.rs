@@ -145,6 +145,7 @@ impl Watch {
                 carrier: Carrier::of_number(flow.protocol),
                 client,
                 server: Some(server),
+                has_packets: true,
             },
         )
     }
@@ -162,6 +163,7 @@ impl Watch {
                 carrier: Carrier::Other,
                 client: nobody,
                 server: None,
+                has_packets: true,
             },
         )
     }
@@ -252,24 +254,28 @@ impl Watch {
         self.ask(&moment, tell);
     }
 
-    /// The flow ends: what has come is all there is.
-    pub fn end(&mut self, flow: &Flow, tell: &mut dyn FnMut(Alert, Direction)) {
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            let (client, server) = (Some(self.facts.client), self.facts.server);
-            let is_up = direction == Direction::ToServer;
-            let (source, destination) = if is_up { (client, server) } else { (server, client) };
-            let moment = Moment {
-                packet: None,
-                flow: Some(flow),
-                direction,
-                is_established: true,
-                is_in_stream: false,
-                source,
-                destination,
-                carrier: Carrier::Tcp,
-            };
-            self.ask(&moment, &mut |alert| tell(alert, direction));
-        }
+    /// The flow ends: what has come that way is all there is.
+    pub fn end(&mut self, flow: &Flow, direction: Direction, tell: &mut dyn FnMut(Alert)) {
+        let (client, server) = (Some(self.facts.client), self.facts.server);
+        let is_up = direction == Direction::ToServer;
+        let (source, destination) = if is_up { (client, server) } else { (server, client) };
+        let moment = Moment {
+            packet: None,
+            flow: Some(flow),
+            direction,
+            is_established: true,
+            is_in_stream: false,
+            source,
+            destination,
+            carrier: Carrier::Tcp,
+        };
+        self.ask(&moment, tell);
+    }
+
+    /// The bits that are set in the flow now, by their names.
+    pub fn bits(&self) -> Vec<Arc<str>> {
+        let memory = locked(&self.memory);
+        memory.bits().filter_map(|bit| self.database.names.get(bit as usize).cloned()).collect()
     }
 
     /// Every rule that the moment may be about is asked, in the order in which they go before each other.

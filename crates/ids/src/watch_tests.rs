@@ -107,7 +107,9 @@ impl Observer for Asker {
     fn flow_ends(&mut self, flow: &Flow, _why: FlowEnd) {
         let mut watch = self.watches.remove(&flow.id).unwrap();
         let mut note = note(&mut self.found);
-        watch.end(flow, &mut |alert, _| note(alert));
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            watch.end(flow, direction, &mut |alert| note(alert));
+        }
     }
 }
 

@@ -98,6 +98,11 @@ impl Session {
         Self { generation, pools: pools.clone(), flow, engines }
     }
 
+    /// Whether an engine looks into it.
+    pub fn wants(&self, buffer: Buffer) -> bool {
+        self.engines.iter().any(|(_, wants, _)| wants.contains(buffer))
+    }
+
     /// The connection.
     pub fn flow(&self) -> &Flow {
         &self.flow

@@ -3,7 +3,7 @@
 use crate::alert::{Alert, Verdict};
 use crate::builder::Shared;
 use crate::error::Error;
-use lockgate_capture::{Enforcement, Engines, Evidence, Frame, Passage, Sniffer, Unbegun, Wanted};
+use lockgate_capture::{Enforcement, Engines, Frame, Passage, Reporting, Sniffer, Unbegun};
 use lockgate_packet::{Delivery, LinkType, Settings, Time};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,7 +57,7 @@ impl Wire {
         // Whoever may still drop a packet must know what it brings before it goes on.
         let settings = Settings { delivery: Delivery::Immediate, ..Settings::default() };
         let lines = Lines::default();
-        let sniffer = Sniffer::new(settings, engines, lines.clone(), Wanted::All, Evidence::Rule);
+        let sniffer = Sniffer::new(settings, engines, lines.clone(), Reporting::default());
         let link_number = link_type;
         Ok(Self { sniffer: Some(sniffer), link, link_number, lines, events: Vec::new(), alerts: Vec::new() })
     }

@@ -132,6 +132,15 @@ fn ids() -> Command {
                 "Which rules go first of those that match at one moment",
             ),
             flag("payload").help("Show the packet and its payload in alerts"),
+            word("alerts-max").value_name("NUMBER").value_parser(clap::value_parser!(u16).range(1..)).help(
+                "How many alerts are told of one packet; those of the rules that go last are only counted [default: 15]",
+            ),
+            word("forwarded").value_name("HOW").value_parser(["beside", "instead"]).help(
+                "Tell for whom a proxy has asked (X-Forwarded-For), beside the packet's addresses or instead of the client's",
+            ),
+            word("forwarded-by").requires("forwarded").value_name("PROXIES").value_parser(["reverse", "forward"]).default_value("reverse").help(
+                "Whose proxies say so: those before the servers, of whom the last counts, or those of clients, of whom the first does",
+            ),
             word("checksums").value_name("HOW").value_parser(["verify", "ignore"]).default_value("verify").help(
                 "Whether segments with a wrong checksum are left out, as their receiver does",
             ),

@@ -8,7 +8,10 @@ use crate::progress::Progress;
 use crate::report::{EXIT_CLEAN, EXIT_WRONG, say_problems};
 use crate::rules::{self, Rules};
 use clap::ArgMatches;
-use lockgate_capture::{Enforcement, Engines, Evidence, Signals, Sniffer, Summary, Unbegun, Wanted, frames};
+use lockgate_capture::{
+    ALERTS_MAX, Enforcement, Engines, Evidence, Forwarded, Proxies, Reporting, Signals, Sniffer, Summary,
+    Unbegun, Wanted, frames,
+};
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
 use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, VlanTracking};
@@ -69,8 +72,6 @@ pub fn run(arguments: &ArgMatches) -> u8 {
             return EXIT_WRONG;
         }
     };
-    let wanted = if arguments.contains_id("only") { Wanted::Alerts } else { Wanted::All };
-    let evidence = if arguments.get_flag("payload") { Evidence::Packet } else { Evidence::Rule };
     let settings = match settings(arguments) {
         Ok(settings) => settings,
         Err(error) => {
@@ -78,7 +79,7 @@ pub fn run(arguments: &ArgMatches) -> u8 {
             return EXIT_WRONG;
         }
     };
-    let sniffer = Sniffer::new(settings, engines(&config, loaded, arguments), out, wanted, evidence);
+    let sniffer = Sniffer::new(settings, engines(&config, loaded, arguments), out, reporting(arguments));
     match signals {
         Some(signals) => live::listen(sniffer, arguments, &signals, &seconds),
         None => listen(sniffer, &paths(arguments, "pcap"), &seconds),
@@ -129,6 +130,25 @@ fn engines(config: &Config, loaded: Rules, arguments: &ArgMatches) -> Engines {
         _ => Unbegun::Asked,
     };
     Engines { generation: Arc::new(generation), pools, rules: Some(rules), enforcement, unbegun }
+}
+
+/// How events are told.
+fn reporting(arguments: &ArgMatches) -> Reporting {
+    let proxies = match arguments.get_one::<String>("forwarded-by").map(String::as_str) {
+        Some("forward") => Proxies::OfClients,
+        _ => Proxies::OfServers,
+    };
+    let forwarded = match arguments.get_one::<String>("forwarded").map(String::as_str) {
+        Some("beside") => Forwarded::Beside(proxies),
+        Some("instead") => Forwarded::Instead(proxies),
+        _ => Forwarded::Untold,
+    };
+    Reporting {
+        wanted: if arguments.contains_id("only") { Wanted::Alerts } else { Wanted::All },
+        evidence: if arguments.get_flag("payload") { Evidence::Packet } else { Evidence::Rule },
+        alerts_max: arguments.get_one::<u16>("alerts-max").map_or(ALERTS_MAX, |most| usize::from(*most)),
+        forwarded,
+    }
 }
 
 /// How packets are followed.
@@ -213,7 +233,12 @@ fn listen(mut sniffer: Sniffer<impl Write>, captures: &[PathBuf], seconds: &Atom
 /// What is told at the end.
 fn told(summary: io::Result<Summary>, listening: Listening) -> u8 {
     match summary {
-        Ok(Summary { frames, bytes, flows, alerts, stopped, not_inspected }) => {
+        Ok(Summary { frames, bytes, flows, alerts, alerts_untold, stopped, not_inspected }) => {
+            if alerts_untold > 0 {
+                eprintln!(
+                    "lockgate: {alerts_untold} alerts are not told: there were more than --alerts-max of a packet"
+                );
+            }
             if not_inspected > 0 {
                 eprintln!(
                     "lockgate: {not_inspected} times something was not inspected in whole: see the anomalies"

@@ -43,6 +43,7 @@ pub fn load_by(config: &Config, clock: Clock) -> Rules {
             set(&mut sources, name, list).err().map(|reason| format!("ids.variables: {name}: {reason}")),
         );
     }
+    sources.set_lists(Box::new(list_beside));
     let order: Vec<&str> = config.action_order.iter().map(String::as_str).collect();
     errors.extend(
         sources.set_action_order(&order).err().map(|reason| format!("ids.action_order: {reason} are wanted")),
@@ -58,6 +59,12 @@ pub fn load_by(config: &Config, clock: Clock) -> Rules {
     }
     let (database, report) = sources.compile(clock);
     Rules { database, report, errors }
+}
+
+/// A list that a rule names: beside the rule's file, where its name does not say otherwise.
+fn list_beside(rules: &str, list: &str) -> Result<Vec<u8>, String> {
+    let path = Path::new(rules).parent().unwrap_or(Path::new(".")).join(list);
+    std::fs::read(&path).map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// A variable is of ports where its name says so.

@@ -91,6 +91,8 @@ impl Class {
 /// What an intrusion rule says of itself: EVE's `alert` has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
+    /// Of the rules that match at one moment, the one with the lowest goes first.
+    pub rank: u32,
     /// Who numbers it (`gid`), mostly 1.
     pub generator: u32,
     /// Its number (`sid`).

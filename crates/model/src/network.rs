@@ -12,6 +12,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// How many bits all its addresses have in common: the more, the fewer they are.
+    pub fn prefix_bits(&self) -> u8 {
+        self.prefix_bits
+    }
+
     /// Whether the address is in it. An IPv4 address that came mapped into IPv6 counts as what it is.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {

@@ -64,6 +64,7 @@ impl<'a> Packet<'a> {
         }
         let mut packet = Packet::unknown(bytes, Origin::Tunnel(tunnel), self.depth + 1);
         packet.vlans = self.vlans;
+        packet.outermost = self.outermost_of_inner();
         packet.is_unsummed = self.is_unsummed;
         let mut decoding = Decoding::of(packet);
         match begins {
@@ -74,15 +75,16 @@ impl<'a> Packet<'a> {
         Some(decoding.packet)
     }
 
-    /// Decodes what was put together of fragments, of which `last` was the one that had been missing.
-    pub(crate) fn decode_rebuilt(bytes: &'a [u8], last: &Packet<'_>) -> Self {
-        let mut packet = Packet::unknown(bytes, Origin::Rebuilt, last.depth);
+    /// Decodes what was put together of fragments, of which `last` was the one that had been missing; its link layer's header
+    /// stands before it.
+    pub(crate) fn decode_rebuilt(frame: &'a [u8], last: &Packet<'_>) -> Self {
+        let mut packet = Packet::unknown(frame, Origin::Rebuilt, last.depth);
+        packet.outermost = last.outermost;
         packet.vlans = last.vlans;
         packet.is_unsummed = last.is_unsummed;
         packet.ethernet = last.ethernet;
-        packet.wire_bytes += last.link_bytes();
         let mut decoding = Decoding::of(packet);
-        decoding.raw(bytes);
+        decoding.raw(frame.get(last.link_header().len()..).unwrap_or_default());
         decoding.packet
     }
 }

@@ -29,7 +29,7 @@ pub use flows::Timeouts;
 pub use fragments::FragmentPolicy;
 pub use ip::{FragmentHeader, Ip, Ipv4, Ipv4Option, Ipv4Options, Ipv6, protocol};
 pub use lockgate_model::{Direction, Network};
-pub use packet::{Ethernet, Inner, LinkType, Origin, Packet, Quoted, Tunnel, VLANS_MAX, Vlans};
+pub use packet::{Ethernet, Inner, LinkType, Origin, Outermost, Packet, Quoted, Tunnel, VLANS_MAX, Vlans};
 pub use stream::{Delivery, Midstream, OneSided, StreamPolicy, Tcp as TcpConnection, TcpState, Verdict};
 pub use time::Time;
 pub use tracker::{

@@ -113,6 +113,19 @@ pub enum Tunnel {
     Teredo,
 }
 
+/// Whose packet carries others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outermost {
+    /// Its sender.
+    pub source: IpAddr,
+    /// Its receiver.
+    pub destination: IpAddr,
+    /// Its protocol.
+    pub protocol: u8,
+    /// Its ports, where its protocol has them.
+    pub ports: Option<(u16, u16)>,
+}
+
 /// What is in a packet that is a packet itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Inner<'a> {
@@ -134,7 +147,8 @@ pub(crate) enum InnerBegins {
 /// A decoded frame, or a decoded packet out of a tunnel or put together of fragments.
 #[derive(Clone, Debug)]
 pub struct Packet<'a> {
-    /// All its bytes, the header of the link layer included where there is one.
+    /// All its bytes, the header of the link layer included where there is one: of what was put together of fragments, that
+    /// of one of them.
     pub frame: &'a [u8],
     /// Ethernet's header.
     pub ethernet: Option<Ethernet>,
@@ -152,10 +166,12 @@ pub struct Packet<'a> {
     pub events: Events,
     /// Where it comes from.
     pub origin: Origin,
-    /// How many bytes its frame had on the wire. What was put together of fragments has the link layer's header of one.
+    /// How many bytes its frame had on the wire.
     pub wire_bytes: usize,
     /// How many packets it is in.
     pub depth: u8,
+    /// Who sends the packet that all of these are in.
+    pub outermost: Option<Outermost>,
     /// The packet in it, where it is a tunnel's.
     pub inner: Option<Inner<'a>>,
     /// Whether the checksum of its transport is left to the network card, and not there yet.
@@ -177,6 +193,7 @@ impl<'a> Packet<'a> {
             origin,
             wire_bytes: frame.len(),
             depth,
+            outermost: None,
             inner: None,
             is_unsummed: false,
         }
@@ -270,8 +287,22 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// How many bytes stand before the header of IP.
-    pub(crate) fn link_bytes(&self) -> usize {
+    /// Who sends the packet that all of these are in, as those see it that are in this one.
+    pub(crate) fn outermost_of_inner(&self) -> Option<Outermost> {
+        let own = || {
+            let ip = self.ip.as_ref()?;
+            let (source, destination) = (ip.source(), ip.destination());
+            Some(Outermost { source, destination, protocol: ip.protocol(), ports: self.ports() })
+        };
+        self.outermost.or_else(own)
+    }
+
+    /// What stands before the header of IP.
+    pub(crate) fn link_header(&self) -> &'a [u8] {
+        self.frame.get(..self.link_bytes()).unwrap_or_default()
+    }
+
+    fn link_bytes(&self) -> usize {
         let header = match &self.ip {
             Some(Ip::V4(ip)) => ip.header(),
             Some(Ip::V6(ip)) => ip.header(),

@@ -70,7 +70,7 @@ pub struct Settings {
     pub stream_policy: StreamPolicy,
     /// Whose bytes count where fragments overlap, where no network says otherwise.
     pub fragment_policy: FragmentPolicy,
-    /// What systems there are: the first network with the receiver's address counts.
+    /// What systems there are: of the networks that the receiver's address is in, the smallest counts.
     pub targets: Vec<Target>,
     /// How many bytes of a stream are wanted, to the server and to the client.
     pub depth_bytes: [u64; 2],
@@ -250,7 +250,8 @@ impl Tracker {
                 .target(packet.destination())
                 .map_or(self.settings.fragment_policy, |its| its.fragment_policy);
             if let Some(whole) = self.fragments.insert(time, &mut packet, vlans, policy) {
-                let rebuilt = Packet::decode_rebuilt(&whole, &packet);
+                let frame = [packet.link_header(), &whole].concat();
+                let rebuilt = Packet::decode_rebuilt(&frame, &packet);
                 self.decoded(time, rebuilt, nesting + 1, observer);
             }
         } else if let Some(inner) = packet.decode_inner() {
@@ -427,7 +428,9 @@ impl Tracker {
     /// The systems at an address, where something is known of them.
     fn target(&self, address: Option<IpAddr>) -> Option<&Target> {
         let address = address?;
-        self.settings.targets.iter().find(|target| target.network.contains(address))
+        let own = self.settings.targets.iter().filter(|target| target.network.contains(address));
+        // Of the same network, the first that was named.
+        own.rev().max_by_key(|target| target.network.prefix_bits())
     }
 
     /// How the connection is followed that a packet of this direction may begin.

@@ -58,6 +58,8 @@ pub struct Perl {
     text: Box<str>,
     flags: Flags,
     runner: OnceLock<Runner>,
+    /// The expression as the machine runs it, for what a regular search does not tell.
+    program: OnceLock<Box<program::Program>>,
 }
 
 /// What searches.
@@ -98,7 +100,7 @@ impl Perl {
     /// [`Unread`] for what is no expression, or uses what is not understood.
     pub fn parse(text: &str, flags: Flags) -> Result<Self, Unread> {
         parser::parse(text.as_bytes(), flags)?;
-        Ok(Self { text: text.into(), flags, runner: OnceLock::new() })
+        Ok(Self { text: text.into(), flags, runner: OnceLock::new(), program: OnceLock::new() })
     }
 
     /// Text that stands in whatever it matches, letters in either case; empty where none is certain.
@@ -118,18 +120,46 @@ impl Perl {
                     None => Found::Nowhere,
                 }
             }
-            Runner::Regular(_) => match parser::parse(self.text.as_bytes(), self.flags) {
-                Ok(tree) => machine::find(&program::compile(&tree), bytes, from, start, steps),
-                Err(_) => Found::Nowhere,
-            },
+            Runner::Regular(_) => machine::find(self.program(), bytes, from, start, steps),
             Runner::Backtracking(program) => machine::find(program, bytes, from, start, steps),
         }
     }
+
+    /// Whether it has a group of that number, from 1.
+    pub fn has_group(&self, number: u32) -> bool {
+        (number as usize) < self.backtracking().entries.len()
+    }
+
+    /// What a group, from 1, has in the first match. Each step is taken from `steps`.
+    ///
+    /// ```
+    /// use lockgate_perl::{Flags, Found, Perl};
+    /// let perl = Perl::parse("GET (/[a-z]*)", Flags::default()).unwrap();
+    /// assert_eq!(perl.find_group(b"GET /index HTTP/1.1", 1, &mut 1000), Found::At(4, 10));
+    /// ```
+    pub fn find_group(&self, bytes: &[u8], number: u32, steps: &mut u64) -> Found {
+        machine::group(self.backtracking(), bytes, number, steps)
+    }
+
+    fn backtracking(&self) -> &program::Program {
+        match self.runner.get_or_init(|| runner(&self.text, self.flags)) {
+            Runner::Regular(_) => self.program(),
+            Runner::Backtracking(program) => program,
+        }
+    }
+
+    fn program(&self) -> &program::Program {
+        self.program.get_or_init(|| Box::new(program::compile(&tree(&self.text, self.flags))))
+    }
+}
+
+/// It has been read before, so it can be read again; an empty one finds nothing that matters.
+fn tree(text: &str, flags: Flags) -> syntax::Node {
+    parser::parse(text.as_bytes(), flags).unwrap_or_default()
 }
 
 fn runner(text: &str, flags: Flags) -> Runner {
-    // It has been read before, so it can be read again; an empty one finds nothing that matters.
-    let tree = parser::parse(text.as_bytes(), flags).unwrap_or_default();
+    let tree = tree(text, flags);
     match plain::regex(&tree) {
         Some(regex) => Runner::Regular(Box::new(regex)),
         None => Runner::Backtracking(Box::new(program::compile(&tree))),
@@ -142,13 +172,14 @@ impl Stored for Perl {
     const BYTES_MIN: usize = 4 + Flags::BYTES_MIN;
 
     fn store(&self, to: &mut Writer<'_>) {
-        let Self { text, flags, runner: _ } = self;
+        let Self { text, flags, runner: _, program: _ } = self;
         text.store(to);
         flags.store(to);
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
-        Ok(Self { text: Stored::load(from)?, flags: Stored::load(from)?, runner: OnceLock::new() })
+        let (text, flags) = (Stored::load(from)?, Stored::load(from)?);
+        Ok(Self { text, flags, runner: OnceLock::new(), program: OnceLock::new() })
     }
 }
 

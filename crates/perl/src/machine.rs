@@ -50,35 +50,16 @@ struct Call {
 
 /// The first match from `from` on.
 pub(crate) fn find(program: &Program, bytes: &[u8], from: usize, start: Start, steps: &mut u64) -> Found {
-    let mut machine =
-        Machine { program, bytes, from, registers: Vec::new(), ways: Vec::new(), calls: Vec::new() };
-    let mut at = from;
-    while at <= bytes.len() {
-        if start == Start::Any
-            && let Some(first) = &program.first
-        {
-            let rest = bytes.get(at..).unwrap_or_default();
-            let skipped = rest.iter().position(|byte| first.has(*byte));
-            *steps = steps.saturating_sub((skipped.unwrap_or(rest.len()) / 4) as u64);
-            match skipped {
-                Some(skipped) => at += skipped,
-                None => return Found::Nowhere,
-            }
-        }
-        let next = match machine.run(at, steps) {
-            // What is called by an assertion may say that the match begins elsewhere; it does not.
-            Ran::Found(start, end) => return Found::At(start.max(at).min(end), end),
-            Ran::Failed => at + 1,
-            Ran::Skipped(to) => to.max(at + 1),
-            Ran::Committed => return Found::Nowhere,
-            Ran::Spent => return Found::Spent,
-        };
-        if start == Start::First || program.at_start {
-            break;
-        }
-        at = next;
+    Machine::new(program, bytes, from).find(from, start, steps)
+}
+
+/// What a group has in the first match, where the group has matched.
+pub(crate) fn group(program: &Program, bytes: &[u8], group: u32, steps: &mut u64) -> Found {
+    let mut machine = Machine::new(program, bytes, 0);
+    match machine.find(0, Start::Any, steps) {
+        Found::At(..) => machine.matched(group).map_or(Found::Nowhere, |(from, to)| Found::At(from, to)),
+        other => other,
     }
-    Found::Nowhere
 }
 
 enum Ran {
@@ -111,7 +92,49 @@ enum Step {
     Spent,
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
+    fn new(program: &'a Program, bytes: &'a [u8], from: usize) -> Self {
+        Self { program, bytes, from, registers: Vec::new(), ways: Vec::new(), calls: Vec::new() }
+    }
+
+    fn find(&mut self, from: usize, start: Start, steps: &mut u64) -> Found {
+        let mut at = from;
+        while at <= self.bytes.len() {
+            if start == Start::Any
+                && let Some(first) = &self.program.first
+            {
+                let rest = self.bytes.get(at..).unwrap_or_default();
+                let skipped = rest.iter().position(|byte| first.has(*byte));
+                *steps = steps.saturating_sub((skipped.unwrap_or(rest.len()) / 4) as u64);
+                match skipped {
+                    Some(skipped) => at += skipped,
+                    None => return Found::Nowhere,
+                }
+            }
+            let next = match self.run(at, steps) {
+                // What is called by an assertion may say that the match begins elsewhere; it does not.
+                Ran::Found(start, end) => return Found::At(start.max(at).min(end), end),
+                Ran::Failed => at + 1,
+                Ran::Skipped(to) => to.max(at + 1),
+                Ran::Committed => return Found::Nowhere,
+                Ran::Spent => return Found::Spent,
+            };
+            if start == Start::First || self.program.at_start {
+                break;
+            }
+            at = next;
+        }
+        Found::Nowhere
+    }
+
+    /// From where to where a group has matched.
+    fn matched(&self, group: u32) -> Option<(usize, usize)> {
+        let from = *self.registers.get(group as usize * 2)?;
+        let to = *self.registers.get(group as usize * 2 + 1)?;
+        let is_group = (group as usize) < self.program.entries.len();
+        (is_group && from <= to && to <= self.bytes.len()).then_some((from, to))
+    }
+
     fn run(&mut self, start: usize, steps: &mut u64) -> Ran {
         self.registers.clear();
         self.registers.resize(self.program.registers, UNSET);

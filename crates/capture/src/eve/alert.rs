@@ -1,13 +1,14 @@
 //! A rule that has matched, as an event: [`Alarm`]. Rule: the packet that it is told with says who sends to whom.
 
 use super::flow::counts;
-use super::{Ends, Eve, Evidence};
+use super::{Ends, Eve, Evidence, Forwarded, Proxies, Reporting};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockgate_eve::Object;
 use lockgate_model::{Class, Direction, Finding, Hit, Protocol, Signature, Wish};
-use lockgate_packet::{Flow, Origin, Packet};
+use lockgate_packet::{Flow, Origin, Packet, Tunnel};
 use std::io::Write;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Something found, and what is known of where.
@@ -64,6 +65,11 @@ impl Alarm {
         }
     }
 
+    /// Of what is told at one moment, the lowest goes first.
+    pub fn rank(&self) -> u32 {
+        self.signature.as_ref().map_or(0, |signature| signature.rank)
+    }
+
     /// Whether the rule wants what it is about stopped.
     pub fn wants_stop(&self) -> bool {
         self.class == Class::Intrusion
@@ -84,28 +90,80 @@ pub struct Scene<'a> {
     pub spoken: Option<Protocol>,
     /// Whether what it is about goes no further.
     pub is_blocked: bool,
+    /// Whether the packet goes no further, by whatever rule.
+    pub is_stopped: bool,
+    /// The bits that are set in the flow.
+    pub bits: &'a [Arc<str>],
+    /// For whom proxies have asked: the first of them, and the last.
+    pub forwarded: Option<[IpAddr; 2]>,
+}
+
+impl Proxies {
+    fn asked_for(self, [first, last]: [IpAddr; 2]) -> IpAddr {
+        match self {
+            Self::OfServers => last,
+            Self::OfClients => first,
+        }
+    }
+}
+
+impl<'a> Scene<'a> {
+    /// Of the place nothing is known but what is spoken there.
+    pub fn of(spoken: Option<Protocol>) -> Self {
+        Self {
+            flow: None,
+            packet: None,
+            heard: None,
+            spoken,
+            is_blocked: false,
+            is_stopped: false,
+            bits: &[],
+            forwarded: None,
+        }
+    }
+
+    /// Who sends to whom, as it is told.
+    fn ends(&self, direction: Direction, forwarded: Forwarded) -> Option<Ends> {
+        let mut ends = match (self.packet, self.flow) {
+            (Some(packet), _) => Ends::of_packet(packet),
+            (None, Some(flow)) => Ends::of_flow(flow, direction),
+            (None, None) => return None,
+        };
+        if let (Forwarded::Instead(proxies), Some(addresses)) = (forwarded, self.forwarded) {
+            ends.put_client(direction, proxies.asked_for(addresses));
+        }
+        Some(ends)
+    }
 }
 
 impl<W: Write> Eve<W> {
     /// A rule has matched.
     pub fn alert(&mut self, alarm: &Alarm, scene: Scene<'_>, describe: impl FnOnce(&mut Object<'_>)) {
-        let Scene { flow, packet, heard, spoken, is_blocked } = scene;
+        let Scene { flow, packet, heard, spoken, bits, forwarded, .. } = scene;
         if !alarm.is_told {
             return;
         }
+        if self.alerts_of_packet >= self.reporting.alerts_max {
+            self.alerts_untold += 1;
+            return;
+        }
+        let (Reporting { evidence, forwarded: told, .. }, link) = (self.reporting, self.link);
+        let Some(ends) = scene.ends(alarm.direction, told) else { return };
         self.alerts += 1;
-        let (evidence, link) = (self.evidence, self.link);
-        let ends = match (packet, flow) {
-            (Some(packet), _) => Ends::of_packet(packet),
-            (None, Some(flow)) => Ends::of_flow(flow, alarm.direction),
-            (None, None) => return,
-        };
+        self.alerts_of_packet += 1;
         self.event("alert", &ends, flow, packet, |event| {
             event.text("pkt_src", source(packet));
+            if let Some(packet) = packet {
+                tunnel(packet, event);
+            }
             if let Some(transaction) = alarm.transaction {
                 event.number("tx_id", transaction);
             }
-            event.object("alert", |object| rule(alarm, is_blocked, object));
+            if let (Forwarded::Beside(proxies), Some(addresses)) = (told, forwarded) {
+                event.shown("xff", proxies.asked_for(addresses));
+            }
+            event.object("alert", |object| rule(alarm, scene.is_blocked, object));
+            event.object("verdict", |object| object.text("action", verdict(alarm, scene.is_stopped)));
             event.object("evidence", |object| {
                 object.text("rule", &alarm.rule);
                 object.text_if("part", alarm.part.as_deref());
@@ -118,6 +176,7 @@ impl<W: Write> Eve<W> {
                 if alarm.direction == Direction::ToServer { "to_server" } else { "to_client" },
             );
             describe(event);
+            noted(bits, event);
             if let Some(flow) = flow {
                 event.object("flow", |object| {
                     counts(flow, object);
@@ -140,8 +199,59 @@ fn source(packet: Option<&Packet<'_>>) -> &'static str {
         None => "stream (flow timeout)",
         Some(Origin::Wire) => "wire/pcap",
         Some(Origin::Rebuilt) => "defrag",
-        Some(Origin::Tunnel(_)) => "tunnel",
+        Some(Origin::Tunnel(tunnel)) => match tunnel {
+            Tunnel::Gre | Tunnel::Erspan => "gre tunnel",
+            Tunnel::IpInIp if packet.and_then(Packet::source).is_some_and(|its| its.is_ipv6()) => {
+                "ipv6 tunnel"
+            }
+            Tunnel::IpInIp | Tunnel::Ipv6InIpv4 => "ipv4 tunnel",
+            Tunnel::Ipv4InIpv6 => "ipv6 tunnel",
+            Tunnel::Vxlan => "vxlan encapsulation",
+            Tunnel::Geneve => "geneve encapsulation",
+            Tunnel::Teredo => "teredo tunnel",
+        },
     }
+}
+
+/// What the packet was carried in.
+fn tunnel(packet: &Packet<'_>, event: &mut Object<'_>) {
+    let Some(outermost) = &packet.outermost else { return };
+    let ends = Ends::of_outermost(outermost);
+    event.object("tunnel", |object| {
+        ends.write_addresses(object);
+        ends.write_protocol(object);
+        object.number("depth", packet.depth.into());
+    });
+}
+
+/// What becomes of the packet.
+fn verdict(alarm: &Alarm, is_stopped: bool) -> &'static str {
+    match alarm.signature.as_ref().map(|signature| signature.wish) {
+        _ if is_stopped => "drop",
+        Some(Wish::Pass) => "pass",
+        _ => "alert",
+    }
+}
+
+/// The bits of the flow: those called `traffic/id/…` and `traffic/label/…` say what kind of traffic it is.
+fn noted(bits: &[Arc<str>], event: &mut Object<'_>) {
+    let of = |kind: &'static str| bits.iter().filter_map(move |bit| bit.strip_prefix(kind));
+    let (ids, labels) = (of("traffic/id/"), of("traffic/label/"));
+    let others = bits.iter().filter(|bit| !bit.starts_with("traffic/")).map(|bit| &**bit);
+    if others.clone().next().is_some() {
+        event.object("metadata", |object| object.texts("flowbits", others));
+    }
+    if ids.clone().chain(labels.clone()).next().is_none() {
+        return;
+    }
+    event.object("traffic", |object| {
+        if ids.clone().next().is_some() {
+            object.texts("id", ids);
+        }
+        if labels.clone().next().is_some() {
+            object.texts("label", labels);
+        }
+    });
 }
 
 fn rule(alarm: &Alarm, is_blocked: bool, object: &mut Object<'_>) {

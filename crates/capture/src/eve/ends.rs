@@ -1,7 +1,7 @@
 //! Who sends to whom, in an event: [`Ends`]. Rule: of a packet its sender comes first, of what was said the client.
 
 use lockgate_eve::Object;
-use lockgate_packet::{Direction, Endpoint, Flow, Packet, Transport, protocol};
+use lockgate_packet::{Direction, Endpoint, Flow, Outermost, Packet, Transport, protocol};
 use std::fmt;
 use std::net::IpAddr;
 
@@ -39,21 +39,44 @@ impl Ends {
         }
     }
 
+    /// Of the packet that others are in.
+    pub fn of_outermost(outermost: &Outermost) -> Self {
+        let (from, to) = outermost.ports.unwrap_or_default();
+        let end = |address: IpAddr, port| Endpoint { address, port };
+        Self {
+            ends: Some((end(outermost.source, from), end(outermost.destination, to))),
+            protocol: Some(outermost.protocol),
+            icmp: None,
+        }
+    }
+
+    /// Of what goes that way, the client has this address.
+    pub fn put_client(&mut self, direction: Direction, address: IpAddr) {
+        if let Some((from, to)) = &mut self.ends {
+            if direction == Direction::ToServer { from } else { to }.address = address;
+        }
+    }
+
     /// Writes them where an event has them.
     pub fn write(&self, event: &mut Object<'_>) {
         self.write_addresses(event);
-        if let Some(number) = self.protocol {
-            match name(number) {
-                Some(name) => event.shown("proto", name),
-                None => event.shown("proto", format_args!("{number:03}")),
-            }
-        }
+        self.write_protocol(event);
         if let Some((kind, code)) = self.icmp {
             event.number("icmp_type", kind.into());
             event.number("icmp_code", code.into());
         }
         if let Some((source, _)) = self.ends {
             event.number("ip_v", if source.address.is_ipv4() { 4 } else { 6 });
+        }
+    }
+
+    /// Writes the protocol alone.
+    pub fn write_protocol(&self, event: &mut Object<'_>) {
+        if let Some(number) = self.protocol {
+            match name(number) {
+                Some(name) => event.shown("proto", name),
+                None => event.shown("proto", format_args!("{number:03}")),
+            }
         }
     }
 
@@ -98,6 +121,7 @@ fn name(number: u8) -> Option<&'static str> {
         protocol::SCTP => "SCTP",
         protocol::ESP => "ESP",
         protocol::GRE => "GRE",
+        protocol::IPV6 => "IPv6",
         _ => return None,
     })
 }

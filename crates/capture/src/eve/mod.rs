@@ -37,6 +37,54 @@ pub enum Evidence {
     Packet,
 }
 
+/// Which proxies say for whom they ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proxies {
+    /// Those before the servers: the last address counts.
+    OfServers,
+    /// Those of the clients: the first address counts.
+    OfClients,
+}
+
+/// What becomes of the address that proxies ask for (`X-Forwarded-For`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forwarded {
+    /// It is not told.
+    #[default]
+    Untold,
+    /// It is told beside the packet's addresses.
+    Beside(Proxies),
+    /// It is told in the place of the client's.
+    Instead(Proxies),
+}
+
+/// How events are told.
+#[derive(Clone, Copy, Debug)]
+pub struct Reporting {
+    /// What is told besides alerts.
+    pub wanted: Wanted,
+    /// What an alert shows of the bytes it is about.
+    pub evidence: Evidence,
+    /// How many alerts are told with one packet; those of the rules that go last are only counted.
+    pub alerts_max: usize,
+    /// What becomes of the address that proxies ask for.
+    pub forwarded: Forwarded,
+}
+
+/// How many alerts are told with one packet where nobody says otherwise, as Suricata's `packet-alert-max`.
+pub const ALERTS_MAX: usize = 15;
+
+impl Default for Reporting {
+    fn default() -> Self {
+        Self {
+            wanted: Wanted::default(),
+            evidence: Evidence::default(),
+            alerts_max: ALERTS_MAX,
+            forwarded: Forwarded::default(),
+        }
+    }
+}
+
 /// Where frames come from.
 #[derive(Clone, Debug)]
 enum Source {
@@ -53,8 +101,7 @@ pub struct Eve<W> {
     out: W,
     line: String,
     error: Option<io::Error>,
-    wanted: Wanted,
-    evidence: Evidence,
+    reporting: Reporting,
     /// When the frame at hand was captured, and its number in its file.
     pub now: Time,
     /// Its number in its file, from 1.
@@ -65,25 +112,30 @@ pub struct Eve<W> {
     alerts: u64,
     /// How often something could not be inspected in whole.
     not_inspected: u64,
+    /// How many alerts were not told, since there were too many of a packet.
+    alerts_untold: u64,
+    /// How many were told of the packet at hand.
+    alerts_of_packet: usize,
 }
 
 impl<W: Write> Eve<W> {
     /// Nothing has happened yet.
-    pub fn new(out: W, wanted: Wanted, evidence: Evidence) -> Self {
+    pub fn new(out: W, reporting: Reporting) -> Self {
         let line = String::with_capacity(4 << 10);
         let now = Time::default();
         Self {
             out,
             line,
             error: None,
-            wanted,
-            evidence,
+            reporting,
             now,
             frame: 0,
             link: 1,
             source: Source::Unnamed,
             alerts: 0,
             not_inspected: 0,
+            alerts_untold: 0,
+            alerts_of_packet: 0,
         }
     }
 
@@ -109,6 +161,16 @@ impl<W: Write> Eve<W> {
         self.not_inspected
     }
 
+    /// How many were not, since there were too many of a packet.
+    pub fn alerts_untold(&self) -> u64 {
+        self.alerts_untold
+    }
+
+    /// The alerts that follow are of one packet, or of the end of a flow.
+    pub fn begin_packet(&mut self) {
+        self.alerts_of_packet = 0;
+    }
+
     /// What was wanted is written.
     ///
     /// # Errors
@@ -123,12 +185,12 @@ impl<W: Write> Eve<W> {
 
     /// Whether more than alerts is wanted.
     pub fn wants_all(&self) -> bool {
-        self.wanted == Wanted::All
+        self.reporting.wanted == Wanted::All
     }
 
     /// Whether alerts show what was heard.
     pub fn shows_streams(&self) -> bool {
-        self.evidence == Evidence::Packet
+        self.reporting.evidence == Evidence::Packet
     }
 
     /// One event between two ends.

@@ -37,6 +37,7 @@ impl<W: Write> Eve<W> {
                 all.object("detect", |detect| {
                     detect.number("alert", seen.alerts);
                     detect.number("not_inspected", seen.not_inspected);
+                    detect.number("alert_queue_overflow", seen.alerts_untold);
                 });
                 all.object("ips", |ips| {
                     ips.number("accepted", seen.frames.saturating_sub(seen.stopped));

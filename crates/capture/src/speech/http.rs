@@ -15,6 +15,7 @@ use lockgate_proto::http::{
 };
 use std::collections::VecDeque;
 use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
 
 /// How many requests may wait for their responses.
 const EXCHANGES_MAX: usize = 256;
@@ -49,6 +50,8 @@ struct Exchange {
     content_type: Option<String>,
     location: Option<String>,
     status: Option<u16>,
+    /// For whom proxies have asked: the first of them, and the last.
+    forwarded: Option<[IpAddr; 2]>,
     length: u64,
     has_request: bool,
     is_over: bool,
@@ -95,8 +98,9 @@ impl Http {
                 Frame::Body(content) => self.to_server.push(content, telling),
                 Frame::Trailers(_) => {}
                 Frame::End => {
+                    self.odd_request(telling);
                     self.to_server.finish(None, telling);
-                    self.to_server.at += 1;
+                    (self.to_server.at, self.to_server.odd_told) = (self.to_server.at + 1, 0);
                 }
                 Frame::Refused(_) => self.to_server.lose(Reason::Damaged, telling),
             }
@@ -107,9 +111,7 @@ impl Http {
         let at = self.to_server.at;
         let raw = self.to_server.head();
         let (line, lines) = split_head(&raw);
-        for quirk in self.requests.quirks() {
-            telling.odd.extend(odd::of_request(*quirk).map(|name| (name, Direction::ToServer)));
-        }
+        self.odd_request(telling);
         if let Some(exchange) = self.exchange(at) {
             exchange.asks(head);
         }
@@ -130,6 +132,20 @@ impl Http {
         content.about(Buffer::HttpHeader, lines);
         content.about(Buffer::HttpUri, line.split(|byte| *byte == b' ').nth(1).unwrap_or_default());
         self.to_server.begin(content, telling);
+    }
+
+    /// What is odd about the request, as far as it has not been told.
+    fn odd_request<W: Write>(&mut self, telling: &mut Telling<'_, W>) {
+        let told = std::mem::replace(&mut self.to_server.odd_told, self.requests.quirks().len());
+        let new = self.requests.quirks().iter().skip(told).filter_map(|quirk| odd::of_request(*quirk));
+        telling.odd.extend(new.map(|name| (name, Direction::ToServer)));
+    }
+
+    /// The same of the response.
+    fn odd_response<W: Write>(&mut self, telling: &mut Telling<'_, W>) {
+        let told = std::mem::replace(&mut self.to_client.odd_told, self.responses.quirks().len());
+        let new = self.responses.quirks().iter().skip(told).filter_map(|quirk| odd::of_response(*quirk));
+        telling.odd.extend(new.map(|name| (name, Direction::ToClient)));
     }
 
     /// Of a head that never ends, what has come is told all the same.
@@ -194,9 +210,7 @@ impl Http {
         let at = self.to_client.at;
         let raw = self.to_client.head();
         let (line, lines) = split_head(&raw);
-        for quirk in self.responses.quirks() {
-            telling.odd.extend(odd::of_response(*quirk).map(|name| (name, Direction::ToClient)));
-        }
+        self.odd_response(telling);
         if head.fields.list("content-encoding").count() > LAYERS_USUAL {
             telling.odd.push(("http.too_many_encoding_layers", Direction::ToClient));
         }
@@ -222,6 +236,8 @@ impl Http {
 
     /// A response has ended, or nothing more will be seen of it.
     fn response_ends<W: Write>(&mut self, cut: Option<Reason>, telling: &mut Telling<'_, W>) {
+        self.odd_response(telling);
+        self.to_client.odd_told = 0;
         let at = self.to_client.at;
         let length = self.to_client.finish(cut, telling).unwrap_or(0);
         let Some(exchange) = self.exchange(at) else { return };
@@ -293,6 +309,16 @@ impl Http {
         event.object("http", |object| exchange.write(length, object));
     }
 
+    /// For whom proxies have asked, first and last, in an exchange, or in any where it is not known which.
+    pub fn forwarded(&self, at: Option<u64>) -> Option<[IpAddr; 2]> {
+        let index = at.and_then(|at| usize::try_from(at.checked_sub(self.first)?).ok());
+        let exchange = match index {
+            Some(index) => self.exchanges.get(index),
+            None => self.exchanges.iter().find(|exchange| exchange.forwarded.is_some()),
+        };
+        exchange?.forwarded
+    }
+
     /// Exchanges that are over are let go.
     pub fn forget(&mut self) {
         while self.exchanges.front().is_some_and(|exchange| exchange.is_over) {
@@ -318,6 +344,8 @@ impl Exchange {
         self.user_agent = value(&head.fields, "user-agent");
         self.referrer = value(&head.fields, "referer");
         self.protocol = Some(version(head.version));
+        let mut addresses = head.fields.list("x-forwarded-for").filter_map(address);
+        self.forwarded = addresses.next().map(|first| [first, addresses.last().unwrap_or(first)]);
     }
 
     fn answers(&mut self, head: &ResponseHead) {
@@ -368,6 +396,14 @@ fn host_of(head: &RequestHead) -> Option<(String, Option<u16>)> {
         Target::Absolute(url) => Some((url.host.clone(), None)),
         _ => head.host().or_else(|| value(&head.fields, "host").map(|host| (host, None))),
     }
+}
+
+/// An address as `X-Forwarded-For` has it: perhaps with a port, of IPv6 perhaps in brackets.
+fn address(text: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.split(']').next());
+    let parsed = bare.unwrap_or(text).parse().ok();
+    parsed.or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 fn version(version: Version) -> &'static str {

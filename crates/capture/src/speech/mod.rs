@@ -32,6 +32,7 @@ use lockgate_inspect::Session;
 use lockgate_model::{Direction, FlowState, Protocol, Reason};
 use lockgate_packet::{Chunk, Flow};
 use std::io::Write;
+use std::net::IpAddr;
 
 /// What is said on a flow, in the protocol it is said in.
 pub enum Speech {
@@ -168,6 +169,11 @@ impl Speech {
             Self::FtpData(data) => data.describe(event),
             Self::Pop3(_) | Self::Other => {}
         }
+    }
+
+    /// For whom proxies have asked in a transaction: the first of them, and the last.
+    pub fn forwarded(&self, transaction: Option<u64>) -> Option<[IpAddr; 2]> {
+        if let Self::Http(http) = self { http.forwarded(transaction) } else { None }
     }
 
     /// What has been told needs to be known no longer.

@@ -18,6 +18,7 @@ pub fn of_request(quirk: Refusal) -> Option<&'static str> {
         Refusal::ConflictingLengths => "http.duplicate_content_length_field_in_request",
         Refusal::UnknownTransferCoding => "http.invalid_transfer_encoding_value_in_request",
         Refusal::BadChunk => "http.invalid_request_chunk_len",
+        Refusal::ChunkExtension => "http.request_chunk_extension",
         Refusal::BodyNotAllowed => "http.request_body_unexpected",
         Refusal::TooManyFields => "http.request_too_many_headers",
         Refusal::HeadTooLong => "http.request_field_too_long",

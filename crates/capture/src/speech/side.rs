@@ -19,6 +19,8 @@ pub struct Side {
     content: Option<Content>,
     /// The number of the exchange that the next message, or the one at hand, belongs to.
     pub at: u64,
+    /// How much of what is odd about the message at hand has been told.
+    pub odd_told: usize,
     /// Whether nothing more can be read of it.
     pub is_lost: bool,
     /// Whether it can be read in other ways.
@@ -49,6 +51,7 @@ impl Side {
             raw: Vec::new(),
             content: None,
             at: 0,
+            odd_told: 0,
             is_lost: false,
             doubts: Doubts::None,
             matched: Vec::new(),

@@ -73,7 +73,8 @@ pub fn datagram(side: usize, from: u16, to: u16, bytes: &[u8]) -> Vec<u8> {
     packet(side, 17, &[&from.to_be_bytes()[..], &to.to_be_bytes(), &length, &[0, 0], bytes].concat())
 }
 
-fn packet(side: usize, protocol: u8, payload: &[u8]) -> Vec<u8> {
+/// A packet of IPv4.
+pub fn packet(side: usize, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let length = (20 + payload.len() as u16).to_be_bytes();
     let header = [&[0x45, 0][..], &length, &[0, 1, 0, 0, 64, protocol, 0, 0], &HOSTS[side], &HOSTS[1 - side]];
     [&header.concat()[..], payload].concat()

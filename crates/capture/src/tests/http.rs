@@ -26,7 +26,10 @@ fn exchanges_are_paired_and_numbered() {
         (1, b"HTTP/1.1 200 OK\r\nServer: tests\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n19\r\n half and the second half\r\n0\r\n\r\n"),
         (0, b"GET /third HTTP/1.1\r\n\r\n"),
     ];
-    let expected = ["1 1 to_server", "2 1 to_client", "3 1 to_client", "4 1 to_server", "5 null to_server"];
+    // What is odd about an exchange is asked about both ways.
+    let odd = ["5 null to_client", "5 null to_server"];
+    let own = ["1 1 to_server", "2 1 to_client", "3 1 to_client", "4 1 to_server"];
+    let expected = [&own[..], &odd].concat();
     assert_alerts(RULES, 8080, &sayings, &expected);
 }
 

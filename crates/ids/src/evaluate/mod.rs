@@ -144,6 +144,9 @@ impl Evaluation<'_> {
                     let own = self.bytes.first_chunk().copied().map(u16::from_be_bytes);
                     own.filter(|own| values.contains(own) != *is_negated).map(|_| at)
                 }
+                Test::Listed(listed) => {
+                    (listed.digests.contains(self.bytes) != listed.is_negated).then_some(at)
+                }
                 Test::Base64(base64) => self.base64(base64, at).then_some(at),
                 Test::Absent { or_else } => or_else.then_some(at),
             };

@@ -166,6 +166,11 @@ impl Group {
 }
 
 impl Groups {
+    /// Whether patterns are looked for in streams.
+    pub fn reads_streams(&self) -> bool {
+        self.groups.iter().any(|group| !group.stream.is_empty())
+    }
+
     /// The rules that such a packet may be about.
     pub fn of(&self, carrier: Carrier, direction: Direction) -> &Group {
         &self.groups[index(carrier, direction)]

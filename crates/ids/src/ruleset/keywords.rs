@@ -4,6 +4,7 @@ use super::Fault;
 use super::bits::{self, FlowBits, FlowInteger, FlowTest, StreamSize};
 use super::bytes;
 use super::content::{Amount, Content, DISTANCE_MAX, Fast, Place, bytes_of};
+use super::digests;
 use super::draft::{Dialect, Draft, PlaceWord};
 use super::header::{Application, Protocol};
 use super::integer::{self, Compare};
@@ -183,9 +184,6 @@ const UNREAD: &[(&str, &str)] = &[
     ("luajit", "programs in rules are not run"),
     ("asn1", "ASN.1 is not read"),
     ("filemagic", "libmagic's descriptions are not made"),
-    ("filemd5", "lists of digests are loaded as virus signatures"),
-    ("filesha1", "lists of digests are loaded as virus signatures"),
-    ("filesha256", "lists of digests are loaded as virus signatures"),
     ("dataset", "data sets are not loaded"),
     ("datarep", "data sets are not loaded"),
     ("iprep", "lists of reputation are not loaded"),
@@ -203,7 +201,7 @@ pub(crate) fn apply(draft: &mut Draft, word: &Word<'_>) -> Result<(), Fault> {
     if let Some((_, apply)) = KEYWORDS.iter().find(|(name, _)| *name == word.name) {
         return apply(draft, word);
     }
-    if let Some(asked) = spoken::apply(draft, word) {
+    if let Some(asked) = spoken::apply(draft, word).or_else(|| digests::apply(draft, word)) {
         return asked;
     }
     if let Some(sticky) = Sticky::of(word.name) {

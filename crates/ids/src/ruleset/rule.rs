@@ -3,6 +3,7 @@
 use super::bits::{Bit, FlowInteger, FlowTest, StreamSize};
 use super::bytes::{Base64, ByteExtract, ByteJump, ByteMath, ByteTest, IsDataAt};
 use super::content::Content;
+use super::digests::Listed;
 use super::header::{Application, Header};
 use super::integer::Compare;
 use super::packet::PacketTest;
@@ -69,6 +70,8 @@ pub(crate) enum Test {
         values: Box<[u16]>,
         is_negated: bool,
     },
+    /// The buffer is a digest, and one of these, or none of them.
+    Listed(Listed),
     Base64(Base64),
     /// The buffer is not there, or (`or_else`) the tests behind it hold.
     Absent {
@@ -88,7 +91,9 @@ impl Test {
             Self::ByteMath(math) => math.field.is_relative,
             Self::IsDataAt(is) => is.is_relative,
             Self::Base64(base64) => base64.is_relative,
-            Self::Size(_) | Self::Number(_) | Self::OneOf { .. } | Self::Absent { .. } => false,
+            Self::Size(_) | Self::Number(_) | Self::OneOf { .. } | Self::Listed(_) | Self::Absent { .. } => {
+                false
+            }
         }
     }
 }

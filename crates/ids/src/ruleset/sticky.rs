@@ -60,6 +60,10 @@ sticky_buffers! {
     FileData "file.data" ["file_data"], None, Either;
     FileName "file.name" [], None, Either;
     FileMagic "file.magic" [], None, Either;
+    /// The digest of a file, once it has ended.
+    FileMd5 "file.md5" [], None, Either;
+    FileSha1 "file.sha1" [], None, Either;
+    FileSha256 "file.sha256" [], None, Either;
     HttpUri "http.uri" ["http_uri"], HTTP, Client;
     HttpUriRaw "http.uri.raw" ["http_raw_uri", "http.raw_uri"], HTTP, Client;
     HttpMethod "http.method" ["http_method"], HTTP, Client;

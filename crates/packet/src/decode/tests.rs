@@ -262,3 +262,15 @@ fn an_error_quotes_its_packet() {
     assert_eq!((icmp.kind(), icmp.code(), icmp.id(), icmp.sequence()), (8, 0, Some(0x102), Some(0x304)));
     assert_eq!((packet.quoted(), packet.payload), (None, &b"abc"[..]));
 }
+
+#[test]
+fn what_is_put_together_has_the_link_layers_header() {
+    let whole = ipv4(CLIENT, SERVER, 17, &udp(CLIENT.into(), SERVER.into(), (7, 8), b"whole"));
+    for (link, header) in [(LinkType::Ppp, &[0x21][..]), (LinkType::Raw, &[])] {
+        let fragment = [header, &ipv4_fragment(CLIENT, SERVER, 17, (1, 0, true), &[0; 8])].concat();
+        let frame = [header, &whole].concat();
+        let packet = Packet::decode_rebuilt(&frame, &Packet::decode(link, &fragment));
+        assert_eq!((packet.frame, packet.payload), (&frame[..], &b"whole"[..]), "{link:?}");
+        assert_eq!(packet.origin, Origin::Rebuilt);
+    }
+}

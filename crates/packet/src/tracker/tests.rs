@@ -311,8 +311,13 @@ fn systems_are_told_apart_by_their_networks() {
             stream_policy: StreamPolicy::OldLinux,
             fragment_policy: FragmentPolicy::Linux,
         };
-        let settings = Settings { targets: vec![target], ..Settings::default() };
-        assert_eq!(watch(settings, &frames).stream(Direction::ToServer), expected, "{network}");
+        let all =
+            Target { network: "0.0.0.0/0".parse().unwrap(), stream_policy: StreamPolicy::Bsd, ..target };
+        // The smaller network counts, in whatever order they are named.
+        for targets in [vec![all.clone(), target.clone()], vec![target, all]] {
+            let settings = Settings { targets, ..Settings::default() };
+            assert_eq!(watch(settings, &frames).stream(Direction::ToServer), expected, "{network}");
+        }
     }
 }
 

@@ -121,6 +121,9 @@ impl Body {
             *self = Self::Length { bytes_left: 0 };
             return Ok(Some(if trailers.is_empty() { Piece::End } else { Piece::Trailers(trailers) }));
         }
+        if oddities.forgives() && line.text.contains(&b';') {
+            oddities.note(Refusal::ChunkExtension);
+        }
         *self = match size(&line.text).or_else(|| oddities.forgives().then(|| seen_size(&line.text))?) {
             None if oddities.forgives() && line.text.trim_ascii().is_empty() => {
                 oddities.note(Refusal::BadChunk);

@@ -62,6 +62,9 @@ pub enum Refusal {
     BodyNotAllowed,
     /// A chunk whose size is not one, or that does not end where its size says.
     BadChunk,
+    /// An extension behind a chunk's size (RFC 9112 section 7.1.1). It says nothing to anybody: a proxy makes its
+    /// own chunks, and a spectator notes it.
+    ChunkExtension,
     /// More field lines than a head may have bytes.
     HeadTooLong,
     /// More fields than a head may have.
@@ -119,6 +122,7 @@ impl Refusal {
             Self::LengthDiffers => "the content is not as long as Content-Length says",
             Self::BodyNotAllowed => "there is a body where none may be",
             Self::BadChunk => "a chunk is malformed",
+            Self::ChunkExtension => "a chunk has an extension",
             Self::HeadTooLong => "the headers are too long",
             Self::TooManyFields => "there are too many headers",
             Self::StartLineTooLong => "the first line is too long",

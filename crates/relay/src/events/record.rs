@@ -4,7 +4,7 @@
 use crate::events::timestamp;
 use lockgate_eve::Object;
 use lockgate_inspect::Judgement;
-use lockgate_model::{Class, Engine, Finding, Flow, Points, PointsTerm, Transaction, Verdict};
+use lockgate_model::{Class, Engine, Finding, Flow, Points, Transaction, Verdict};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -218,7 +218,7 @@ impl Record<'_> {
         });
         verdict.number("incomplete_count", judgement.incomplete_count);
         if let Some(points) = &judgement.points {
-            verdict.value("points", &points_json(points));
+            verdict.object("points", |object| write_points(points, object));
         }
         let Some(http) = self.http else { return };
         verdict.text_if("user", http.user);
@@ -324,13 +324,18 @@ pub fn finding_json(finding: &Finding) -> Value {
 }
 
 /// What was counted, and of what.
-fn points_json(points: &Points) -> Value {
-    let term = |term: &PointsTerm| json!({"name": &*term.name, "points": term.points, "times": term.times, "rule": &*term.rule});
-    json!({
-        "sum": points.sum,
-        "max": points.max,
-        "terms": points.terms.iter().map(term).collect::<Vec<_>>(),
-    })
+fn write_points(points: &Points, object: &mut Object<'_>) {
+    object.signed("sum", points.sum);
+    object.signed("max", points.max);
+    object.objects("terms", &points.terms, |object, term| {
+        object.text("name", &term.name);
+        match term.points {
+            Some(points) => object.signed("points", points),
+            None => object.null("points"),
+        }
+        object.number("times", term.times.into());
+        object.text("rule", &term.rule);
+    });
 }
 
 /// Something that happened to the gateway itself.

@@ -54,7 +54,7 @@ pub struct Content<H> {
 enum Ending {
     /// It leaves.
     LetGo,
-    /// It waits: something may leave in its place.
+    /// It waits to be told to: others leave together with it, or something leaves in its place.
     Withheld,
 }
 
@@ -64,6 +64,8 @@ enum Place {
     InContent,
     /// All of it has come.
     AtEnd,
+    /// All of it may leave, when it is told to.
+    Whole,
     /// All of it was let go.
     Through,
     /// It was not.
@@ -153,6 +155,11 @@ impl<H> Content<H> {
     /// Whether more of it is to come.
     pub fn is_open(&self) -> bool {
         self.place == Place::InContent
+    }
+
+    /// Whether all of it may leave, when it is told to.
+    pub fn is_whole(&self) -> bool {
+        self.place == Place::Whole
     }
 
     /// Whether all of it was let go.
@@ -307,6 +314,7 @@ impl<H> Content<H> {
             return Ok(self.refuse());
         }
         if self.ending == Ending::Withheld && !self.inspection.is_streaming() {
+            self.place = Place::Whole;
             return Ok(Outcome::Whole);
         }
         self.place = Place::Through;

@@ -190,6 +190,7 @@ impl<'s> Exchange<'s> {
         let mut turns = 0;
         loop {
             self.work_off().await?;
+            self.depart().await?;
             if self.is_through() {
                 return Ok(());
             }
@@ -199,8 +200,8 @@ impl<'s> Exchange<'s> {
             }
             self.connect().await?;
             let from_origin = self.read_origin()?;
-            if self.is_through() {
-                return Ok(());
+            if self.is_through() || self.is_whole() {
+                continue;
             }
             let from_client = self.read_client()?;
             if from_origin || from_client {
@@ -218,6 +219,11 @@ impl<'s> Exchange<'s> {
     /// Whether the response has been let go to its end.
     fn is_through(&self) -> bool {
         self.has_switched() || self.response.as_ref().is_some_and(|response| response.content.is_through())
+    }
+
+    /// Whether the response may leave, which it does together with others.
+    fn is_whole(&self) -> bool {
+        self.response.as_ref().is_some_and(|response| response.content.is_whole())
     }
 
     fn is_busy(&self) -> bool {
@@ -265,6 +271,16 @@ impl<'s> Exchange<'s> {
             self.last_progress = Instant::now();
         }
         Ok(())
+    }
+
+    /// Lets a response go that was held whole, when whatever else is ready has been inspected: sent one by one, each wakes a
+    /// reader; sent together, fewer do.
+    async fn depart(&mut self) -> Result<(), Fault> {
+        if !self.is_whole() {
+            return Ok(());
+        }
+        tokio::task::yield_now().await;
+        self.let_go_whole()
     }
 
     /// Waits until there is something to read or to send, or until time is up.

@@ -4,6 +4,7 @@
 //! who may write to whom, [`content`] reads a mail and has it inspected, [`transfer`] carries it on, and [`replies`] is
 //! what the client is told. The commands themselves are `lockgate_proto::smtp`.
 
+mod commands;
 pub mod content;
 pub mod downstream;
 pub mod envelope;

@@ -91,7 +91,10 @@ impl Session {
         loop {
             let patience = self.settings().timeouts.command;
             let action = match self.down.line(patience, shared.drain.draining()).await? {
-                Heard::Line(line, behind) => self.order.line(&line, behind),
+                Heard::Line(line, behind) => {
+                    self.ask_about(&line)?;
+                    self.order.line(&line, behind)
+                }
                 Heard::BadLine(why) => self.order.bad_line(why),
             };
             self.perform(action).await?;

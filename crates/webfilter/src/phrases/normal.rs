@@ -69,19 +69,22 @@ impl Normaliser {
     pub fn push(&mut self, mut chunk: &[u8], out: &mut Output) {
         if let Some(head) = &mut self.head {
             let taken = chunk.len().min(PRESCAN_BYTES - head.len());
-            head.extend_from_slice(&chunk[..taken]);
-            chunk = &chunk[taken..];
-            if head.len() < PRESCAN_BYTES {
-                return;
+            // Most pages come with enough of it at once, which is not copied first.
+            if taken < PRESCAN_BYTES {
+                head.extend_from_slice(&chunk[..taken]);
+                chunk = &chunk[taken..];
+                if head.len() < PRESCAN_BYTES {
+                    return;
+                }
             }
-            self.begin(out);
+            self.begin(chunk, out);
         }
         self.read(chunk, out);
     }
 
     /// The page has ended.
     pub fn finish(&mut self, out: &mut Output) {
-        self.begin(out);
+        self.begin(&[], out);
         let (text, meta, readings) = (&mut self.text, &mut self.meta, self.readings);
         if let Charset::Other(decoder) = &mut self.charset {
             decode(decoder, &[], true, &mut |piece| text.decoded(readings, meta, piece, &mut out.text));
@@ -92,10 +95,11 @@ impl Normaliser {
         out.text.bytes.extend_from_slice(b"   ");
     }
 
-    /// The charset is decided by the first bytes, which are then read.
-    fn begin(&mut self, out: &mut Output) {
+    /// The charset is decided by the first bytes: those that were kept, which are then read, or else those that come now.
+    fn begin(&mut self, coming: &[u8], out: &mut Output) {
         let Some(head) = self.head.take() else { return };
-        self.charset = Charset::of_page(&head, self.declared.as_deref());
+        let first = if head.is_empty() { coming } else { &head };
+        self.charset = Charset::of_page(first, self.declared.as_deref());
         // A word at the beginning is a word.
         out.raw.push(b' ');
         out.text.bytes.push(b' ');

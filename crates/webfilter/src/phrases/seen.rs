@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// What most pages have fewer phrases than.
+const FOUND_USUALLY: usize = 64;
+
 /// Which parts were found in one reading, and how often.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -16,7 +19,7 @@ impl Seen {
     /// Nothing of so many parts yet.
     pub fn new(parts: usize, counting: super::Counting) -> Self {
         let more = (counting == super::Counting::EachTime).then(BTreeMap::new);
-        Self { bits: vec![0; parts.div_ceil(64)], found: Vec::new(), more }
+        Self { bits: vec![0; parts.div_ceil(64)], found: Vec::with_capacity(FOUND_USUALLY), more }
     }
 
     /// Whether the part was found.

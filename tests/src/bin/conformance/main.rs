@@ -4,11 +4,14 @@ mod archives;
 mod broken_mime;
 mod clamav;
 mod clamav_files;
+mod generated_traffic;
 mod http_evader;
 mod http_raw;
 mod library_messages;
 mod pcre2;
 mod pe_allmatch;
+mod random;
+mod sentence;
 mod suricata_verify;
 mod web_lines;
 mod web_lists;
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         ("http-evader", "http-evader", http_evader::check),
         ("http-raw", "http-raw", http_raw::check),
         ("pcre2", "pcre2-testdata", pcre2::check),
+        ("generated-traffic", "et-open-2025", generated_traffic::check),
         ("suricata-verify", "suricata-verify", suricata_verify::check),
         ("web-lists", "web-lists", web_lists::check),
         ("web-phrases", "web-lists", web_phrases::check),

@@ -49,15 +49,14 @@ impl Exchange<'_> {
         usize::try_from(self.session.shared.settings.load().replace_bytes_max).unwrap_or(usize::MAX)
     }
 
-    /// All of a page has come and may leave: now its rules have their turn.
-    pub fn begin_replacing(&mut self) -> Result<(), Fault> {
+    /// All of a page has come and may leave: now its rules have their turn, if it has any.
+    pub fn begin_replacing(&mut self) {
         let bytes_max = self.replace_bytes_max();
-        let Some(response) = &mut self.response else { return Ok(()) };
-        let Some(held) = response.held.as_ref() else { return self.leave_page("") };
+        let Some(response) = &mut self.response else { return };
+        let Some(held) = response.held.as_ref() else { return };
         let content = response.content.inspection().held();
         let (rewriter, pool) = (Arc::clone(&held.rewriter), self.session.pool());
         self.replacing = Some(Box::new(Replacing::new(rewriter, content, &held.root, bytes_max, &pool)));
-        Ok(())
     }
 
     /// What a step of it came to.
@@ -70,11 +69,18 @@ impl Exchange<'_> {
         }
     }
 
-    /// It leaves as it came.
+    /// It leaves as it came, and why.
     fn leave_page(&mut self, note: &str) -> Result<(), Fault> {
         self.replacing = None;
+        if let Some(response) = &mut self.response {
+            response.note = note.to_owned();
+        }
+        self.let_go_whole()
+    }
+
+    /// It leaves as it came.
+    pub fn let_go_whole(&mut self) -> Result<(), Fault> {
         let Some(response) = &mut self.response else { return Ok(()) };
-        response.note = note.to_owned();
         response.content.let_go_whole(&mut self.client).map_err(client_gone)
     }
 

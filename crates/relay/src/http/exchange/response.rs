@@ -132,10 +132,7 @@ impl Exchange<'_> {
         if is_stream {
             content = content.with_tail_for(self.session.client.gate.settings.tail_time_max);
         }
-        content = content.through(window);
-        if held.is_some() {
-            content = content.withheld();
-        }
+        content = content.through(window).withheld();
         let is_refused = content.inspection().is_refused();
         let note = note.to_owned();
         let response = Response { content, status, content_type, trailing, held, note, original: None };
@@ -261,7 +258,10 @@ impl Exchange<'_> {
     pub fn response_came_to(&mut self, outcome: io::Result<Outcome>) -> Result<(), Fault> {
         match outcome.map_err(client_gone)? {
             Outcome::More | Outcome::Complete => Ok(()),
-            Outcome::Whole => self.begin_replacing(),
+            Outcome::Whole => {
+                self.begin_replacing();
+                Ok(())
+            }
             Outcome::Refused => Err(self.blocked(Way::ToClient)),
         }
     }

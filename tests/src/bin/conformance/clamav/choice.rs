@@ -1,6 +1,6 @@
 //! Logical expression → how often each subsignature is to match. Rule: one way to meet it, by chance.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// How many subsignatures there may be.
 const SUBSIGNATURES_MAX: usize = 64;

@@ -2,7 +2,7 @@
 //! made.
 
 use super::pattern::Piece;
-use super::random::{Random, Texture};
+use crate::random::{Random, Texture};
 
 /// Where a piece stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,12 @@
 mod choice;
 mod file;
 mod pattern;
-mod random;
-mod sentence;
 mod witness;
 mod wrap;
 
 use super::{Directory, files_below};
+use crate::random::Random;
 use lockgate_tests::gateway::binary;
-use random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

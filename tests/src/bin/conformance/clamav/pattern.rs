@@ -1,6 +1,6 @@
 //! Hexadecimal text of a signature → bytes that it matches. Rule: what is fixed is known, so that it can be spoiled.
 
-use super::random::{Random, Texture};
+use crate::random::{Random, Texture};
 
 /// Bytes that a body matches.
 #[derive(Clone, Debug, Default)]

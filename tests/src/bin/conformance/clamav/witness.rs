@@ -3,9 +3,9 @@
 use super::choice::{Counts, meet};
 use super::file::{Place, Whole, build, place, texture};
 use super::pattern::{Piece, piece};
-use super::random::{Random, Texture};
-use super::sentence::sentence;
 use super::wrap::Wrap;
+use crate::random::{Random, Texture};
+use crate::sentence::sentence;
 
 /// A signature that was drawn.
 pub struct Drawn {

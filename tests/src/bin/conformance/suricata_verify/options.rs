@@ -2,64 +2,89 @@
 
 use super::settings::Settings;
 
+/// Where a configuration says what alerts show.
+const ALERT: &str = "outputs.eve-log.types.alert";
+
 /// The options for the arguments of Suricata's that a test has, and for its configuration, where it has one of its own.
 pub fn options(arguments: &[String], own: Option<&Settings>) -> Vec<String> {
-    let mut options = Vec::new();
-    let mut add = |words: &[&str]| options.extend(words.iter().map(|word| (*word).to_owned()));
-    let mut said = Settings::default();
+    let (mut options, mut settings) = (Vec::new(), own.cloned().unwrap_or_default());
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
-            "-k" if words.next() == Some("none") => add(&["--checksums", "ignore"]),
-            "--simulate-ips" => said.set("stream.inline=yes"),
-            "--set" => said.set(words.next().unwrap_or_default()),
+            "-k" if words.next() == Some("none") => add(&mut options, &["--checksums", "ignore"]),
+            "--simulate-ips" => settings.set("stream.inline=yes"),
+            "--set" => settings.set(words.next().unwrap_or_default()),
             _ => {}
         }
     }
-    let nothing = Settings::default();
-    let both = [&said, own.unwrap_or(&nothing)];
-    let value = |path: &'static str| both.iter().find_map(|settings| settings.value(path));
-    let is_yes = |path: &str| both.iter().any(|settings| settings.is_yes(path));
-    if is_yes("stream.inline") {
-        add(&["--stop"]);
+    following(&settings, &mut options);
+    asking(&settings, &mut options);
+    // The configuration of tests without one of their own shows both.
+    let shows = ["payload", "packet"].iter().any(|what| settings.is_yes(&format!("{ALERT}.{what}")));
+    if own.is_none() || shows {
+        add(&mut options, &["--payload"]);
     }
-    if is_yes("stream.midstream") {
-        add(&["--midstream"]);
+    telling(&settings, &mut options);
+    options
+}
+
+fn add(options: &mut Vec<String>, words: &[&str]) {
+    options.extend(words.iter().map(|word| (*word).to_owned()));
+}
+
+/// How packets are followed.
+fn following(settings: &Settings, options: &mut Vec<String>) {
+    let (is_inline, is_picked_up) = (settings.is_yes("stream.inline"), settings.is_yes("stream.midstream"));
+    for (is_so, option) in [
+        (is_inline, "--stop"),
+        (is_picked_up, "--midstream"),
+        (settings.is_yes("stream.async-oneside"), "--one-sided"),
+        (settings.is_no("vlan.use-for-tracking"), "--ignore-vlans"),
+    ] {
+        if is_so {
+            add(options, &[option]);
+        }
     }
-    if is_yes("stream.async-oneside") {
-        add(&["--one-sided"]);
-    }
-    match value("stream.midstream-policy") {
-        Some("bypass" | "pass-flow") => add(&["--unbegun", "pass"]),
-        Some("drop-flow") => add(&["--unbegun", "stop"]),
+    let policy = settings.value("stream.midstream-policy");
+    match policy.or(settings.value("exception-policy")) {
+        Some("bypass" | "pass-flow") => add(options, &["--unbegun", "pass"]),
+        Some("drop-flow") => add(options, &["--unbegun", "stop"]),
+        // Inline, what a policy of all kinds does of itself is to drop.
+        Some("auto") if is_inline && !is_picked_up => add(options, &["--unbegun", "stop"]),
         _ => {}
     }
-    if both.iter().any(|settings| settings.is_no("vlan.use-for-tracking")) {
-        add(&["--ignore-vlans"]);
+    for (system, network) in settings.below("host-os-policy") {
+        add(options, &["--target", &format!("{system}={network}")]);
     }
-    if let Some(file) = value("threshold-file") {
-        add(&["--rules", file]);
+}
+
+/// What rules mean.
+fn asking(settings: &Settings, options: &mut Vec<String>) {
+    if let Some(file) = settings.value("threshold-file") {
+        add(options, &["--rules", file]);
     }
-    for settings in both {
-        for (system, network) in settings.below("host-os-policy") {
-            add(&["--target", &format!("{system}={network}")]);
+    for group in ["vars.address-groups", "vars.port-groups"] {
+        for (name, list) in settings.below(group) {
+            add(options, &["--variable", &format!("{name}={list}")]);
         }
-        for group in ["vars.address-groups", "vars.port-groups"] {
-            for (name, list) in settings.below(group) {
-                add(&["--variable", &format!("{name}={list}")]);
-            }
-        }
     }
-    let order: Vec<&str> = both.iter().flat_map(|settings| settings.values("action-order")).collect();
+    let order: Vec<&str> = settings.values("action-order").collect();
     if !order.is_empty() {
-        add(&["--action-order", &order.join(",")]);
+        add(options, &["--action-order", &order.join(",")]);
     }
-    // The configuration of tests without one of their own has both.
-    const SHOWN: [&str; 2] = ["outputs.eve-log.types.alert.payload", "outputs.eve-log.types.alert.packet"];
-    if own.is_none_or(|own| SHOWN.iter().any(|path| own.is_yes(path))) {
-        add(&["--payload"]);
+}
+
+/// What alerts tell.
+fn telling(settings: &Settings, options: &mut Vec<String>) {
+    if let Some(most) = settings.value("packet-alert-max") {
+        add(options, &["--alerts-max", most]);
     }
-    options
+    if settings.is_yes(&format!("{ALERT}.xff.enabled")) {
+        let is_instead = settings.value("outputs.eve-log.types.alert.xff.mode") == Some("overwrite");
+        let deployment = settings.value("outputs.eve-log.types.alert.xff.deployment").unwrap_or("reverse");
+        let how = if is_instead { "instead" } else { "beside" };
+        add(options, &["--forwarded", how, "--forwarded-by", deployment]);
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! lists of words in brackets; no anchors, no texts over several lines.
 
 /// Values by their paths (`outputs.eve-log.types.alert.payload`); of a list, one after another.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings(Vec<(String, String)>);
 
 impl Settings {

@@ -5,7 +5,7 @@ mod causes;
 mod pages;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -48,6 +48,10 @@ pub fn check(lists: &Path) -> Vec<String> {
             continue;
         }
         wrong.extend(compare(limit, &pages, &judged));
+        println!(
+            "web-phrases: limit {limit}: {} blocked by cutting them off, the others by a page",
+            both.cut
+        );
         wrong.extend(explain(limit, &mut both, &pages, &judged));
     }
     wrong
@@ -170,6 +174,19 @@ struct Both {
     e2guardian: E2guardian,
     /// How many pages they were asked for.
     asked: usize,
+    /// Of how many the gateway let the beginning go and not the end: they are longer than what it holds.
+    cut: usize,
+}
+
+/// What of a page arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrived {
+    /// All of it.
+    Whole,
+    /// A block page in its place.
+    Refused,
+    /// Its beginning, and less than its head said: it is blocked behind what had left by then.
+    Cut,
 }
 
 impl Both {
@@ -183,6 +200,7 @@ impl Both {
             gateway: Gateway::http("", &section),
             e2guardian: E2guardian::start(limit),
             asked: 0,
+            cut: 0,
         }
     }
 
@@ -200,18 +218,18 @@ impl Both {
         // A page that is asked for again is another address.
         let address = |number: &usize| format!("http://{}/{asked_before}/{number}", self.origin);
         let urls: Vec<String> = numbers.iter().map(address).collect();
-        let refused: HashSet<&String> = urls
-            .iter()
-            .filter(|url| is_refused(self.gateway.address, self.origin, url) == Some(true))
-            .collect();
+        let arrived: HashMap<&String, Arrived> =
+            urls.iter().filter_map(|url| Some((url, ask(self.gateway.address, self.origin, url)?))).collect();
         for url in &urls {
-            is_refused(self.e2guardian.address, self.origin, url);
+            ask(self.e2guardian.address, self.origin, url);
         }
+        self.cut += arrived.values().filter(|arrived| **arrived == Arrived::Cut).count();
         let points = self.points();
         let theirs = self.e2guardian.judged(self.asked);
         let pair = |(number, url): (&usize, &String)| {
             let (points, why) = points.get(url)?.clone();
-            let ours = Judged { points, is_blocked: refused.contains(url), why };
+            let is_blocked = matches!(arrived.get(url)?, Arrived::Refused | Arrived::Cut);
+            let ours = Judged { points, is_blocked, why };
             Some((*number, Pair { ours, theirs: theirs.get(url)?.clone() }))
         };
         numbers.iter().zip(&urls).filter_map(pair).collect()
@@ -235,15 +253,24 @@ impl Both {
     }
 }
 
-/// Asks a proxy for a page, and whether it refuses.
-fn is_refused(proxy: SocketAddr, origin: SocketAddr, url: &str) -> Option<bool> {
+/// Asks a proxy for a page; nothing where it does not answer.
+fn ask(proxy: SocketAddr, origin: SocketAddr, url: &str) -> Option<Arrived> {
     let mut stream = TcpStream::connect(proxy).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let request = format!("GET {url} HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    Some(answer.starts_with(b"HTTP/1.1 403"))
+    let is_reset = stream.read_to_end(&mut answer).is_err_and(|e| e.kind() == ErrorKind::ConnectionReset);
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4);
+    let (head, content) = answer.split_at(end.unwrap_or(0));
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+    match length {
+        _ if head.starts_with("http/1.1 403") => Some(Arrived::Refused),
+        _ if is_reset => Some(Arrived::Cut),
+        Some(length) if content.len() < length => Some(Arrived::Cut),
+        _ => end.map(|_| Arrived::Whole),
+    }
 }
 
 fn serve(pages: Arc<Mutex<Vec<Page>>>) -> SocketAddr {

@@ -1,7 +1,6 @@
 //! Captures that are made for the wire: [`Capture`], and connections in it. Rule: as the kernel would capture them, both ways, with right
 //! lengths and checksums; the same bytes each time.
 
-use crate::mail::Random;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::Ipv4Addr;
@@ -18,10 +17,15 @@ const WINDOW: usize = 0xffff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
+/// Bits of a segment (RFC 9293 section 3.1).
 pub mod flag {
+    /// Nothing more is said.
     pub const FIN: u8 = 1;
+    /// The beginning.
     pub const SYN: u8 = 2;
+    /// To be read at once.
     pub const PUSH: u8 = 8;
+    /// Something is acknowledged.
     pub const ACK: u8 = 16;
 }
 
@@ -82,14 +86,18 @@ impl Capture {
 /// One end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct End {
+    /// Its address.
     pub address: Ipv4Addr,
+    /// Its port.
     pub port: u16,
 }
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
+    /// Who has begun.
     Client,
+    /// Who was asked.
     Server,
 }
 
@@ -103,9 +111,8 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
-    /// A connection with its handshake, whose segments are of so many bytes at most.
-    pub fn begin(client: End, server: End, segment_bytes: usize, random: &mut Random) -> Self {
-        let next = [random.number() as u32, random.number() as u32];
+    /// A connection with its handshake, whose segments are of so many bytes at most; `next` are the first sequence numbers.
+    pub fn begin(client: End, server: End, segment_bytes: usize, next: [u32; 2]) -> Self {
         let mut dialogue = Self { ends: [client, server], next, segment_bytes, frames: Vec::new() };
         dialogue.segment(Speaker::Client, flag::SYN, b"");
         dialogue.segment(Speaker::Server, flag::SYN | flag::ACK, b"");
@@ -161,6 +168,13 @@ pub fn segment(from: End, to: End, numbers: (u32, u32), flags: u8, payload: &[u8
     let checksum = pseudo.add(&tcp).checksum();
     tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
     packet(from.address, to.address, (TCP, 1, 0x4000), &tcp)
+}
+
+/// A frame with a datagram of UDP, without a checksum (RFC 768).
+pub fn datagram(from: End, to: End, payload: &[u8]) -> Vec<u8> {
+    let length = (8 + payload.len() as u16).to_be_bytes();
+    let udp = [&from.port.to_be_bytes()[..], &to.port.to_be_bytes(), &length, &[0, 0], payload].concat();
+    packet(from.address, to.address, (UDP, 1, 0x4000), &udp)
 }
 
 /// A frame with the first fragment of a datagram whose others never come.

@@ -1,7 +1,7 @@
 //! A regular expression → text that it matches, as far as that can be had without search. Rule: look-around is taken to
 //! hold; whether it does, the programs that are compared say.
 
-use super::random::Random;
+use crate::random::Random;
 use std::collections::HashMap;
 
 /// How deep groups are followed.

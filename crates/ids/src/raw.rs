@@ -1,0 +1,80 @@
+//! What one transaction of a proxy has brought, as it came: [`Raw`]. Rule: rules about the bytes of a connection are asked here
+//! where no packet is seen, of the same windows as on the wire.
+
+use crate::candidates::Asking;
+use crate::database::Database;
+use crate::evaluate::{Answer, Variables};
+use crate::kinds::Kind;
+use crate::memory::Memory;
+use crate::packets::asked::Asked;
+use crate::packets::groups::Carrier;
+use crate::packets::side::{Side, payload_holds};
+use crate::search::Search;
+use lockgate_model::{Direction, Protocol};
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+/// What all rules that wait together may cost, in steps.
+const STEPS_MAX: u64 = 100_000;
+
+/// The bytes of one transaction.
+#[derive(Default)]
+pub(crate) struct Raw {
+    side: Side,
+    search: OnceCell<Option<Arc<Search>>>,
+    /// How many have come.
+    bytes: u64,
+    /// Whether something was not asked for want of room or steps.
+    pub is_spent: bool,
+}
+
+impl Asked {
+    /// Whether a rule that asks this can be asked without a packet.
+    pub fn is_of_streams(&self) -> bool {
+        self.tests.is_empty() && self.stream_sizes.is_empty() && self.events.is_empty() && self.lists != 0
+    }
+}
+
+impl Raw {
+    /// Of a connection that no packet is seen of, where rules ask for its bytes.
+    pub fn of(database: &Database, protocol: Protocol, direction: Direction) -> Option<Self> {
+        let is_proxied = matches!(protocol, Protocol::Http | Protocol::Smtp | Protocol::Pop3);
+        let is_asked = is_proxied && !database.groups.of(Carrier::Tcp, direction).stream.is_empty();
+        is_asked.then(Self::default)
+    }
+
+    /// The next bytes.
+    pub fn push(&mut self, asking: Asking<'_>, kind: Option<&Kind>, bytes: &[u8]) {
+        let Asking { database, facts, direction, .. } = asking;
+        let concerns = |rule: u32| {
+            let rule = &database.rules[rule as usize];
+            let is_of_streams = rule.asked.as_ref().is_some_and(Asked::is_of_streams);
+            is_of_streams && facts.concern(rule, direction) && facts.is_on_its_port(rule, direction)
+        };
+        let search = self.search.get_or_init(|| database.search_in_bytes(direction, kind, &concerns));
+        self.side.push(database, search.as_deref(), (self.bytes, bytes), &concerns);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// The rules that hold by now: of the bytes alone, or of what was made of them and waits for the bytes.
+    pub fn found(&mut self, asking: Asking<'_>, memory: &mut Memory) -> Vec<(u32, Option<u64>)> {
+        let mut found: Vec<_> =
+            self.side.take_ready().iter().map(|ready| (ready.rule, ready.offset)).collect();
+        let mut steps = STEPS_MAX;
+        for told in memory.take_waiting_of(asking.transaction, asking.direction) {
+            let asked = asking.database.rules[told.rule as usize].asked.as_ref();
+            if !asked.is_some_and(Asked::is_of_streams) {
+                continue;
+            }
+            let piece = self.side.piece();
+            match payload_holds(asking.database, told.rule, piece, &mut steps, &mut Variables::default()) {
+                Answer::Yes { offset } => found.push((told.rule, told.offset.or(offset))),
+                Answer::No => memory.wait_for_packet(told),
+                Answer::Spent => self.is_spent = true,
+            }
+        }
+        self.is_spent |= std::mem::take(&mut self.side.is_spent);
+        found.sort_unstable();
+        found
+    }
+}
