@@ -210,7 +210,7 @@ impl Watch {
     /// Bytes of the stream, next in their order, before the packet that brought them.
     pub fn data(&mut self, chunk: Chunk<'_>) {
         let direction = chunk.direction;
-        if self.is_passed || !self.database.groups.of(Carrier::Tcp, direction).reads_streams() {
+        if self.is_passed || !self.database.groups.follows_streams(direction) {
             return;
         }
         let search = self.sought(Carrier::Tcp, direction).stream.clone();

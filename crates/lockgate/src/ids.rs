@@ -10,7 +10,7 @@ use crate::rules::{self, Rules};
 use clap::ArgMatches;
 use lockgate_capture::{
     ALERTS_MAX, Enforcement, Engines, Evidence, Forwarded, Proxies, Reporting, Signals, Sniffer, Summary,
-    Unbegun, Wanted, frames,
+    Transactions, Unbegun, Wanted, frames,
 };
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
@@ -148,6 +148,11 @@ fn reporting(arguments: &ArgMatches) -> Reporting {
         evidence: if arguments.get_flag("payload") { Evidence::Packet } else { Evidence::Rule },
         alerts_max: arguments.get_one::<u16>("alerts-max").map_or(ALERTS_MAX, |most| usize::from(*most)),
         forwarded,
+        transactions: if arguments.get_flag("guess-transactions") {
+            Transactions::Guessed
+        } else {
+            Transactions::Found
+        },
     }
 }
 

@@ -235,6 +235,8 @@ pub(crate) struct Session {
     pub(super) rules: Rules,
     /// Answers of the server that the client has not yet chosen from.
     pub(super) answers: Vec<Answer>,
+    /// The timestamp of the client's first SYN: it may have been sent again, with a later one.
+    pub(super) first_timestamp: Option<u32>,
     /// Whether both sides have asked (RFC 9293 section 3.5, figure 7).
     pub(super) handshake: Handshake,
     /// Who has sent the RST that closed it, and where it was before.

@@ -79,6 +79,9 @@ fn telling(settings: &Settings, options: &mut Vec<String>) {
     if let Some(most) = settings.value("packet-alert-max") {
         add(options, &["--alerts-max", most]);
     }
+    if settings.is_yes("detect.guess-applayer-tx") {
+        add(options, &["--guess-transactions"]);
+    }
     if settings.is_yes(&format!("{ALERT}.xff.enabled")) {
         let is_instead = settings.value("outputs.eve-log.types.alert.xff.mode") == Some("overwrite");
         let deployment = settings.value("outputs.eve-log.types.alert.xff.deployment").unwrap_or("reverse");
