@@ -69,6 +69,9 @@ enum Said {
 }
 
 impl Conversation {
+    /// What one takes on the heap before anything is said: itself, what rules note of its flow, and the allocations.
+    pub const BYTES: usize = size_of::<Self>() + size_of::<Option<Box<Self>>>() + Watch::MEMORY_BYTES + 32;
+
     /// A flow begins.
     pub fn new(engines: &Engines, flow: &Flow) -> Self {
         Self {

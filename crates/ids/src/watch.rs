@@ -128,6 +128,9 @@ fn at(direction: Direction) -> usize {
 }
 
 impl Watch {
+    /// What is kept of a flow beside this before anything is said.
+    pub const MEMORY_BYTES: usize = size_of::<Mutex<Memory>>() + 2 * size_of::<usize>();
+
     /// A flow begins.
     pub fn new(database: &Arc<Database>, flow: &Flow) -> Self {
         let client = SocketAddr::new(flow.client.address, flow.client.port);

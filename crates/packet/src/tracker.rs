@@ -82,6 +82,8 @@ pub struct Settings {
     pub fragment_timeout: Duration,
     /// The memory of the flows.
     pub flow_bytes_max: usize,
+    /// What who is told keeps of each flow: it counts as the flow's.
+    pub observed_bytes: usize,
     /// The memory of bytes that are not in order yet, or not acknowledged.
     pub stream_bytes_max: usize,
     /// The same of one side of one stream.
@@ -107,6 +109,7 @@ impl Default for Settings {
             timeouts: Timeouts::default(),
             fragment_timeout: Duration::from_secs(60),
             flow_bytes_max: 128 << 20,
+            observed_bytes: 0,
             stream_bytes_max: 256 << 20,
             side_bytes_max: 16 << 20,
             fragment_bytes_max: 32 << 20,
@@ -197,7 +200,7 @@ pub struct Tracker {
 impl Tracker {
     /// Nothing has been seen yet.
     pub fn new(settings: Settings) -> Self {
-        let flows = Flows::new(settings.timeouts, settings.flow_bytes_max);
+        let flows = Flows::new(settings.timeouts, settings.observed_bytes, settings.flow_bytes_max);
         let fragments = Fragments::new(settings.fragment_timeout, settings.fragment_bytes_max);
         Self { settings, flows, fragments, now: Time::default(), held_bytes: 0 }
     }
