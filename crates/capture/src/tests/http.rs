@@ -146,3 +146,9 @@ alert http any any -> any any (msg:"answered"; flow:to_client; http.stat_code; c
     assert_eq!((&told["http"]["url"], &told["http"]["status"]), (&"/secret".into(), &200.into()));
     assert_eq!(told["http"]["protocol"], "HTTP/2");
 }
+
+#[test]
+fn a_rule_of_an_exchange_and_of_the_stream() {
+    let rules = r#"alert http any any -> any any (http.uri; content:"/attack"; pkt_data; content:"Host|3a| a"; sid:1;)"#;
+    assert_alerts(rules, 80, &[(0, GET)], &["1 0 to_server"]);
+}

@@ -11,6 +11,7 @@ pub(crate) fn seeds(corpus: &Corpus) {
     dns(corpus);
     handshakes(corpus);
     ftp(corpus);
+    http2(corpus);
 }
 
 /// Conversations: what the server says stands behind a `<`.
