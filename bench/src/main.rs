@@ -23,7 +23,7 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 15] = [
+const SCENARIOS: [&str; 16] = [
     "components",
     "matchers",
     "start",
@@ -39,6 +39,7 @@ const SCENARIOS: [&str; 15] = [
     "web-memory",
     "ids-speed",
     "ids-flood",
+    "ids-profile",
 ];
 
 fn main() -> ExitCode {
@@ -92,6 +93,7 @@ fn run() -> std::io::Result<()> {
             "web-memory" => scenario::web_memory::run(&directory)?,
             "ids-speed" => scenario::ids_speed::run(&directory)?,
             "ids-flood" => scenario::ids_flood::run(&directory)?,
+            "ids-profile" => scenario::ids_profile::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

@@ -2,6 +2,7 @@
 
 pub mod components;
 pub mod ids_flood;
+pub mod ids_profile;
 pub mod ids_speed;
 pub mod mail_bombs;
 pub mod mail_memory;

@@ -69,6 +69,9 @@ enum Said {
 }
 
 impl Conversation {
+    /// What one takes on the heap before anything is said: itself, what rules note of its flow, and the allocations.
+    pub const BYTES: usize = size_of::<Self>() + size_of::<Option<Box<Self>>>() + Watch::MEMORY_BYTES + 32;
+
     /// A flow begins.
     pub fn new(engines: &Engines, flow: &Flow) -> Self {
         Self {
@@ -169,6 +172,8 @@ impl Conversation {
             let is_dns = [flow.client.port, flow.server.port].contains(&detect::DNS_PORT);
             if is_dns && dns::looks_like(bytes) {
                 self.speak(around.engines, flow, Protocol::Dns);
+            } else if let Detected::Spoken(spoken) = detect::of_datagram(bytes) {
+                self.speak(around.engines, flow, spoken);
             } else {
                 self.give_up();
             }
@@ -285,10 +290,18 @@ impl Conversation {
         let is_stopped = alarms.iter().any(|alarm| around.engines.stops(alarm));
         let bits = self.watch.as_ref().map(Watch::bits).unwrap_or_default();
         around.eve.begin_packet();
-        for alarm in alarms.drain(..) {
+        for mut alarm in alarms.drain(..) {
+            if around.eve.guesses_transactions() {
+                alarm.transaction = alarm.transaction.or_else(|| self.only_transaction());
+            }
             let scene = Scene { is_stopped, bits: &bits, packet, flow: Some(flow), ..Scene::of(self.spoken) };
             self.tell(&alarm, scene, around);
         }
+    }
+
+    /// The transaction that is at hand, where there is one alone.
+    fn only_transaction(&self) -> Option<u64> {
+        if let Said::In(speech) = &self.said { speech.only_transaction() } else { None }
     }
 
     fn tell<W: Write>(&mut self, alarm: &Alarm, scene: Scene<'_>, around: &mut Around<'_, W>) {

@@ -66,6 +66,27 @@ const METHODS: [&[u8]; 38] = [
 const MAIL_VERBS: [&[u8]; 2] = [b"EHLO ", b"HELO "];
 const FTP_VERBS: [&[u8]; 4] = [b"USER ", b"PASS ", b"PORT ", b"AUTH TLS"];
 
+/// The methods of SIP (IANA, "Session Initiation Protocol Parameters").
+const SIP_METHODS: [&[u8]; 14] = [
+    b"INVITE",
+    b"ACK",
+    b"BYE",
+    b"CANCEL",
+    b"OPTIONS",
+    b"REGISTER",
+    b"PRACK",
+    b"SUBSCRIBE",
+    b"NOTIFY",
+    b"PUBLISH",
+    b"INFO",
+    b"REFER",
+    b"MESSAGE",
+    b"UPDATE",
+];
+const SIP_METHOD_BYTES_MAX: usize = 9;
+/// What the targets of its requests begin with.
+const SIP_SCHEMES: [&[u8]; 3] = [b"sip:", b"sips:", b"tel:"];
+
 /// What is spoken, by the first bytes of the client and of the server, and the server's port.
 pub fn detect(client: &[u8], server: &[u8], port: u16) -> Detected {
     match (of_client(client, server, port), of_server(server, port)) {
@@ -76,9 +97,22 @@ pub fn detect(client: &[u8], server: &[u8], port: u16) -> Detected {
     }
 }
 
+/// What a datagram is by itself, on whatever port.
+pub fn of_datagram(bytes: &[u8]) -> Detected {
+    match of_sip(bytes) {
+        Detected::Spoken(spoken) => Detected::Spoken(spoken),
+        Detected::Unsure | Detected::Nothing => Detected::Nothing,
+    }
+}
+
 fn of_client(bytes: &[u8], server: &[u8], port: u16) -> Detected {
     // Some clients send an empty line first.
     let line = bytes.trim_ascii_start();
+    for detected in [of_either(bytes), of_sip(line)] {
+        if detected != Detected::Nothing {
+            return detected;
+        }
+    }
     match begins(line, &METHODS) {
         Detected::Spoken(_) => return Detected::Spoken(Protocol::Http),
         Detected::Unsure => return Detected::Unsure,
@@ -114,6 +148,11 @@ fn of_client(bytes: &[u8], server: &[u8], port: u16) -> Detected {
 }
 
 fn of_server(bytes: &[u8], port: u16) -> Detected {
+    for detected in [of_either(bytes), of_sip(bytes)] {
+        if detected != Detected::Nothing {
+            return detected;
+        }
+    }
     match bytes {
         [] => Detected::Unsure,
         [b'H', b'T', b'T', b'P', b'/', ..] => Detected::Spoken(Protocol::Http),
@@ -124,6 +163,61 @@ fn of_server(bytes: &[u8], port: u16) -> Detected {
         _ if port == DNS_PORT => of_dns(bytes),
         _ => Detected::Nothing,
     }
+}
+
+/// What both sides begin with in the same way.
+fn of_either(bytes: &[u8]) -> Detected {
+    match bytes {
+        [b'S', b'S', b'H', b'-', ..] => Detected::Spoken(Protocol::Ssh),
+        [b'S'] | [b'S', b'S'] | [b'S', b'S', b'H'] => Detected::Unsure,
+        _ => of_smb(bytes),
+    }
+}
+
+/// Messages of SMB 1 to 3 in those of NetBIOS' sessions (RFC 1002 section 4.3), which may begin with who speaks to whom.
+fn of_smb(mut bytes: &[u8]) -> Detected {
+    if let [0x81 | 0x82, 0, high, low, rest @ ..] = bytes {
+        let Some(behind) = rest.get(usize::from(u16::from_be_bytes([*high, *low]))..) else {
+            return Detected::Unsure;
+        };
+        bytes = behind;
+        if bytes.is_empty() {
+            return Detected::Unsure;
+        }
+    }
+    match bytes {
+        [0, _, _, _, 0xfc..=0xff, b'S', b'M', b'B', ..] => Detected::Spoken(Protocol::Smb),
+        [0, ..] if bytes.len() < 5 => Detected::Unsure,
+        [0, _, _, _, 0xfc..=0xff]
+        | [0, _, _, _, 0xfc..=0xff, b'S']
+        | [0, _, _, _, 0xfc..=0xff, b'S', b'M'] => Detected::Unsure,
+        _ => Detected::Nothing,
+    }
+}
+
+/// A request of SIP, by its method and what it is for, or a response (RFC 3261 sections 7.1 and 7.2).
+fn of_sip(line: &[u8]) -> Detected {
+    const RESPONSE: &[u8] = b"SIP/2.0 ";
+    if line.len() >= 4 && (line.starts_with(RESPONSE) || RESPONSE.starts_with(line)) {
+        let is_whole = line.len() >= RESPONSE.len();
+        return if is_whole { Detected::Spoken(Protocol::Sip) } else { Detected::Unsure };
+    }
+    let Some(at) = line.iter().take(SIP_METHOD_BYTES_MAX + 1).position(|byte| *byte == b' ') else {
+        return Detected::Nothing;
+    };
+    let (method, target) = line.split_at(at);
+    if !SIP_METHODS.contains(&method) {
+        return Detected::Nothing;
+    }
+    let target = target.get(1..).unwrap_or_default();
+    let is_scheme =
+        |scheme: &&[u8]| target.get(..scheme.len()).is_some_and(|its| its.eq_ignore_ascii_case(scheme));
+    if SIP_SCHEMES.iter().any(is_scheme) {
+        return Detected::Spoken(Protocol::Sip);
+    }
+    let may_be =
+        |scheme: &&[u8]| scheme.get(..target.len()).is_some_and(|its| its.eq_ignore_ascii_case(target));
+    if SIP_SCHEMES.iter().any(may_be) { Detected::Unsure } else { Detected::Nothing }
 }
 
 /// Servers of mail and of files both begin with 220: they say which they are, or the client does.
@@ -178,8 +272,8 @@ mod tests {
     #[test]
     fn beginnings() {
         use Detected::{Nothing, Spoken, Unsure};
-        use Protocol::{Dns, Ftp, Http, Pop3, Smtp, Tls};
-        let cases: [(&[u8], &[u8], u16, Detected); 17] = [
+        use Protocol::{Dns, Ftp, Http, Pop3, Sip, Smb, Smtp, Ssh, Tls};
+        let cases: [(&[u8], &[u8], u16, Detected); 26] = [
             (b"GET / HTTP/1.1\r\n", b"", 9999, Spoken(Http)),
             (b"\r\nget /", b"", 80, Spoken(Http)),
             (b"GE", b"", 80, Unsure),
@@ -196,7 +290,16 @@ mod tests {
             (b"\x00\x1d\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x00", b"", 53, Spoken(Dns)),
             (b"\x00\x01\x02\x03\x04\x05\x06\x07\x08", b"\x00\x01\x02\x03\x04\x05\x06", 9999, Nothing),
             (b"", b"", 80, Unsure),
-            (b"SSH-2.0-x\r\n", b"SSH-2.0-y\r\n", 22, Nothing),
+            (b"SSH-2.0-x\r\n", b"SSH-2.0-y\r\n", 22, Spoken(Ssh)),
+            (b"", b"SSH-1.99-y\r\n", 9999, Spoken(Ssh)),
+            (b"SS", b"", 22, Unsure),
+            (b"\0\0\0\x40\xfeSMB\x40\0", b"", 9999, Spoken(Smb)),
+            (b"\x81\0\0\x04abcd\0\0\0\x40\xffSMB\x72", b"\x82\0\0\0", 139, Spoken(Smb)),
+            (b"\x81\0\0\x44abcd", b"", 139, Unsure),
+            (b"OPTIONS sip:a@example SIP/2.0\r\n", b"", 5060, Spoken(Sip)),
+            (b"OPTIONS s", b"", 5060, Unsure),
+            (b"OPTIONS /s HTTP/1.1\r\n", b"", 80, Spoken(Http)),
+            (b"", b"SIP/2.0 200 OK\r\n", 5060, Spoken(Sip)),
         ];
         for (client, server, port, expected) in cases {
             assert_eq!(

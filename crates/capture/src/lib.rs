@@ -16,7 +16,7 @@ mod sniffer;
 mod speech;
 mod system;
 
-pub use eve::{ALERTS_MAX, Evidence, Forwarded, Proxies, Reporting, Stats, Wanted};
+pub use eve::{ALERTS_MAX, Evidence, Forwarded, Proxies, Reporting, Stats, Transactions, Wanted};
 pub use file::{CaptureError, Frame, Told, frames};
 pub use interface::{Counts, Interface, Promiscuity};
 pub use passage::Passage;

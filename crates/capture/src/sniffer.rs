@@ -116,7 +116,8 @@ impl<W: Write> Sniffer<W> {
             passage: Passage::Open,
             stopped_fragments: StoppedFragments::default(),
         };
-        Self { tracker: Tracker::new(settings), ears }
+        let observed_bytes = settings.observed_bytes + Conversation::BYTES;
+        Self { tracker: Tracker::new(Settings { observed_bytes, ..settings }), ears }
     }
 
     /// The next file begins; its frames are counted from 1.

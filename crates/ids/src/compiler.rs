@@ -328,7 +328,12 @@ impl Compiler {
         }
         match &asked {
             Some(asked) if !has_content => self.add_to_groups(&rule, asked),
-            _ => self.add_to_searches(&rule, &views)?,
+            _ => {
+                if rule.lists.iter().any(|list| list.sticky == Sticky::Payload) {
+                    self.groups.add_mixed();
+                }
+                self.add_to_searches(&rule, &views)?;
+            }
         }
         let compiled = self.compiled(rule, &views, signature, place, asked);
         self.rules.push(compiled);

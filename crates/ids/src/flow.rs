@@ -120,6 +120,9 @@ impl Facts {
             model::Protocol::Ftp => Protocol::Ftp,
             model::Protocol::FtpData => Protocol::FtpData,
             model::Protocol::Tls => Protocol::Tls,
+            model::Protocol::Smb => Protocol::Smb,
+            model::Protocol::Ssh => Protocol::Ssh,
+            model::Protocol::Sip => Protocol::Sip,
             model::Protocol::Unknown | model::Protocol::File => {
                 let is_as_asked = |its: &Application| its.protocol.is_none() == its.is_spoken;
                 return !rule.header.protocol.is_application()

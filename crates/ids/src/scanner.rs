@@ -41,6 +41,8 @@ pub(crate) struct Transmission {
     memory: Arc<Mutex<Memory>>,
     direction: Direction,
     transaction: TransactionId,
+    /// What the transaction's file is called, until that is told.
+    name: Option<String>,
     candidates: Candidates,
     line: Vec<u8>,
     header: Vec<u8>,
@@ -72,6 +74,7 @@ impl Transmission {
             memory,
             direction: about.direction,
             transaction: about.id,
+            name: about.name.clone(),
             candidates: Candidates::default(),
             line: Vec::new(),
             header: Vec::new(),
@@ -256,7 +259,9 @@ fn gather(into: &mut Vec<u8>, chunk: &[u8]) -> Want {
 
 impl Scanner for Transmission {
     fn open(&mut self, part: &Part) -> Want {
-        if let Some(name) = &part.name {
+        // What comes as a file by itself has its name from who sent for it.
+        let own = self.name.take().filter(|_| part.parent.is_none());
+        if let Some(name) = part.name.as_deref().or(own.as_deref()) {
             self.fill(Sticky::FileName, name.as_bytes());
         }
         let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;

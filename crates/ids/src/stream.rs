@@ -23,6 +23,8 @@ pub(crate) struct Stream {
     views: Arc<[ViewId]>,
     search: Option<(Arc<Search>, matcher::Scanner)>,
     held: Vec<u8>,
+    /// How much of that has been searched: all of a piece is, when it is looked at.
+    searched: usize,
     /// Where in the stream `held` begins.
     base: u64,
     /// The patterns that were found in the step before this one, and in this one.
@@ -47,6 +49,7 @@ impl Stream {
             views,
             search: search.map(begun),
             held: Vec::new(),
+            searched: 0,
             base: 0,
             found: Default::default(),
             gathered: None,
@@ -70,11 +73,13 @@ impl Stream {
         while !chunk.is_empty() {
             let room = PIECE_BYTES - self.held.len();
             let (now, rest) = chunk.split_at(room.min(chunk.len()));
-            self.take(now);
+            self.hold(now);
             chunk = rest;
             if self.held.len() == PIECE_BYTES {
+                self.search();
                 self.look(false, look);
                 self.held.drain(..STEP_BYTES);
+                self.searched -= STEP_BYTES;
                 self.base += STEP_BYTES as u64;
                 self.found.swap(0, 1);
                 self.found[1].clear();
@@ -87,21 +92,30 @@ impl Stream {
         if let Some(gathered) = self.gathered.take() {
             let (mut made, view) = (Made::default(), self.views.first());
             let made_of = |view: &ViewId| database.views.transformed(*view, &gathered, &mut made);
-            let bytes = view.and_then(made_of).unwrap_or_default();
+            self.held = view.and_then(made_of).unwrap_or_default();
             self.is_spent |= made == Made::Spent;
-            self.take(&bytes);
         }
+        self.search();
         if let Some((search, state)) = &mut self.search {
             search.finish(state, &mut self.found[1]);
         }
         self.look(true, look);
     }
 
-    fn take(&mut self, bytes: &[u8]) {
-        if let Some((search, state)) = &mut self.search {
-            search.scan(state, bytes, &mut self.found[1]);
+    /// A part that comes in more than one piece mostly fills what is looked at: room for that is made at once.
+    fn hold(&mut self, bytes: &[u8]) {
+        if !self.held.is_empty() && self.held.capacity() < PIECE_BYTES {
+            self.held.reserve_exact(PIECE_BYTES - self.held.len());
         }
         self.held.extend_from_slice(bytes);
+    }
+
+    fn search(&mut self) {
+        let new = self.held.get(self.searched..).unwrap_or_default();
+        if let Some((search, state)) = &mut self.search {
+            search.scan(state, new, &mut self.found[1]);
+        }
+        self.searched = self.held.len();
     }
 
     fn look(&mut self, is_last: bool, look: &mut Look<'_>) {

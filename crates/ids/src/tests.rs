@@ -301,7 +301,7 @@ pass http any any -> any any (msg:"2"; http.user_agent; content:"friend"; sid:2;
 #[test]
 fn what_is_not_loaded_is_said() {
     let mut sources = Sources::new();
-    let rules = "alert tcp any any -> any any (content:\"a\"; lua:x; sid:1;)\nalert smb any any -> any any (content:\"a\"; sid:2;)\n\
+    let rules = "alert tcp any any -> any any (content:\"a\"; lua:x; sid:1;)\nalert dcerpc any any -> any any (content:\"a\"; sid:2;)\n\
         alert tcp any any -> any any (flags:S; sid:3;)\nalert http any any -> any any (http.uri; content:\"a\"; sid:4;)\n\
         alert http any any -> any any (http.uri; content:\"b\"; sid:4;)\n";
     sources.add("dir/some.rules", rules.as_bytes());

@@ -128,6 +128,9 @@ fn at(direction: Direction) -> usize {
 }
 
 impl Watch {
+    /// What is kept of a flow beside this before anything is said.
+    pub const MEMORY_BYTES: usize = size_of::<Mutex<Memory>>() + 2 * size_of::<usize>();
+
     /// A flow begins.
     pub fn new(database: &Arc<Database>, flow: &Flow) -> Self {
         let client = SocketAddr::new(flow.client.address, flow.client.port);
@@ -207,7 +210,7 @@ impl Watch {
     /// Bytes of the stream, next in their order, before the packet that brought them.
     pub fn data(&mut self, chunk: Chunk<'_>) {
         let direction = chunk.direction;
-        if self.is_passed || !self.database.groups.of(Carrier::Tcp, direction).reads_streams() {
+        if self.is_passed || !self.database.groups.follows_streams(direction) {
             return;
         }
         let search = self.sought(Carrier::Tcp, direction).stream.clone();

@@ -127,19 +127,8 @@ fn ids() -> Command {
             word("variable").action(ArgAction::Append).value_name("NAME=LIST").help(
                 "What $NAME stands for in rules, such as HOME_NET=[10.0.0.0/8]",
             ),
-            word("only").value_name("WHAT").value_parser(["alerts"]).help("Tell of alerts alone, not of flows and what was said"),
             word("action-order").value_name("ACTIONS").default_value("pass,drop,reject,alert").help(
                 "Which rules go first of those that match at one moment",
-            ),
-            flag("payload").help("Show the packet and its payload in alerts"),
-            word("alerts-max").value_name("NUMBER").value_parser(clap::value_parser!(u16).range(1..)).help(
-                "How many alerts are told of one packet; those of the rules that go last are only counted [default: 15]",
-            ),
-            word("forwarded").value_name("HOW").value_parser(["beside", "instead"]).help(
-                "Tell for whom a proxy has asked (X-Forwarded-For), beside the packet's addresses or instead of the client's",
-            ),
-            word("forwarded-by").requires("forwarded").value_name("PROXIES").value_parser(["reverse", "forward"]).default_value("reverse").help(
-                "Whose proxies say so: those before the servers, of whom the last counts, or those of clients, of whom the first does",
             ),
             word("checksums").value_name("HOW").value_parser(["verify", "ignore"]).default_value("verify").help(
                 "Whether segments with a wrong checksum are left out, as their receiver does",
@@ -152,6 +141,9 @@ fn ids() -> Command {
                 "What kind of system is where, such as windows=10.0.0.0/8: it decides which of overlapping segments and \
                  fragments count",
             ),
+            word("urgent").value_name("WHERE").value_parser(["apart", "within"]).default_value("apart").help(
+                "Where bytes are read that are sent as urgent: apart from the stream, as sockets do, or within it (SO_OOBINLINE)",
+            ),
             flag("one-sided").help("Follow connections of which one side was captured"),
             flag("ignore-vlans").help("Take packets with different VLAN tags for one flow"),
             flag("stop").help("Act as if inline: what drop and reject match goes no further, nor does what follows in its flow"),
@@ -159,6 +151,29 @@ fn ids() -> Command {
                 "How much of each side of a connection is read [default: all]",
             ),
         ])
+        .args(told())
+}
+
+/// What `lockgate ids` tells.
+fn told() -> [Arg; 6] {
+    let word = |name: &'static str| Arg::new(name).long(name);
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    [
+        word("only").value_name("WHAT").value_parser(["alerts"]).help("Tell of alerts alone, not of flows and what was said"),
+        flag("payload").help("Show the packet and its payload in alerts"),
+        word("alerts-max").value_name("NUMBER").value_parser(clap::value_parser!(u16).range(1..)).help(
+            "How many alerts are told of one packet; those of the rules that go last are only counted [default: 15]",
+        ),
+        flag("guess-transactions").help(
+            "Tell alerts of packets and streams with the request or answer that is at hand, where there is one alone",
+        ),
+        word("forwarded").value_name("HOW").value_parser(["beside", "instead"]).help(
+            "Tell for whom a proxy has asked (X-Forwarded-For), beside the packet's addresses or instead of the client's",
+        ),
+        word("forwarded-by").requires("forwarded").value_name("PROXIES").value_parser(["reverse", "forward"]).default_value("reverse").help(
+            "Whose proxies say so: those before the servers, of whom the last counts, or those of clients, of whom the first does",
+        ),
+    ]
 }
 
 fn url() -> Command {

@@ -10,11 +10,11 @@ use crate::rules::{self, Rules};
 use clap::ArgMatches;
 use lockgate_capture::{
     ALERTS_MAX, Enforcement, Engines, Evidence, Forwarded, Proxies, Reporting, Signals, Sniffer, Summary,
-    Unbegun, Wanted, frames,
+    Transactions, Unbegun, Wanted, frames,
 };
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
-use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, VlanTracking};
+use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, Urgent, VlanTracking};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -148,6 +148,11 @@ fn reporting(arguments: &ArgMatches) -> Reporting {
         evidence: if arguments.get_flag("payload") { Evidence::Packet } else { Evidence::Rule },
         alerts_max: arguments.get_one::<u16>("alerts-max").map_or(ALERTS_MAX, |most| usize::from(*most)),
         forwarded,
+        transactions: if arguments.get_flag("guess-transactions") {
+            Transactions::Guessed
+        } else {
+            Transactions::Found
+        },
     }
 }
 
@@ -156,6 +161,9 @@ fn settings(arguments: &ArgMatches) -> Result<Settings, String> {
     let mut settings = Settings::default();
     if arguments.get_one::<String>("checksums").is_some_and(|how| how == "ignore") {
         settings.checksums = Checksums::Ignored;
+    }
+    if arguments.get_one::<String>("urgent").is_some_and(|place| place == "within") {
+        settings.urgent = Urgent::Within;
     }
     if arguments.get_flag("midstream") {
         settings.midstream = Midstream::PickedUp;

@@ -87,17 +87,21 @@ impl<'a> View<'a> {
 
     /// The eight bytes from an offset, little end first; bytes that aren't at hand read as zero.
     pub fn eight_at(&self, at: u64) -> u64 {
-        (0..8).rev().fold(0, |word, step| {
-            let byte = at.checked_add(step).and_then(|at| self.byte(at)).unwrap_or(0);
-            word << 8 | u64::from(byte)
+        self.eight_in_chunk(at).unwrap_or_else(|| {
+            (0..8).rev().fold(0, |word, step| {
+                let byte = at.checked_add(step).and_then(|at| self.byte(at)).unwrap_or(0);
+                word << 8 | u64::from(byte)
+            })
         })
     }
 
     /// The eight bytes that end at an offset, little end first; bytes that aren't at hand read as zero.
     pub fn eight_before(&self, end: u64) -> u64 {
-        (1..=8).fold(0, |word, back| {
-            let byte = end.checked_sub(back).and_then(|at| self.byte(at)).unwrap_or(0);
-            word << 8 | u64::from(byte)
+        end.checked_sub(8).and_then(|at| self.eight_in_chunk(at)).unwrap_or_else(|| {
+            (1..=8).fold(0, |word, back| {
+                let byte = end.checked_sub(back).and_then(|at| self.byte(at)).unwrap_or(0);
+                word << 8 | u64::from(byte)
+            })
         })
     }
 }

@@ -22,6 +22,12 @@ pub enum Protocol {
     FtpData,
     /// TLS that nobody intercepts (RFC 8446): its handshake.
     Tls,
+    /// Files and printers of Windows ([MS-SMB2]): known by its messages, and not taken apart.
+    Smb,
+    /// Remote shells (RFC 4253): known by what both sides begin with, and not taken apart.
+    Ssh,
+    /// Calls (RFC 3261): known by its first lines, and not taken apart.
+    Sip,
     /// On the wire, what is none of the others, or not known yet.
     Unknown,
 }
@@ -38,6 +44,9 @@ impl Protocol {
             Self::Ftp => "ftp",
             Self::FtpData => "ftp-data",
             Self::Tls => "tls",
+            Self::Smb => "smb",
+            Self::Ssh => "ssh",
+            Self::Sip => "sip",
             Self::Unknown => "failed",
         }
     }
@@ -148,7 +157,7 @@ pub struct Transaction {
     pub sender: Option<String>,
     /// A mail's envelope recipients.
     pub recipients: Vec<String>,
-    /// What a file is called, for `lockgate scan`.
+    /// What a file is called that comes as the transaction: that of `lockgate scan`, that of FTP.
     pub name: Option<String>,
     /// How many bytes its content has, where that is certain and not only said by whoever sends it.
     pub length: Option<u64>,

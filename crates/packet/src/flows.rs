@@ -42,7 +42,7 @@ const CLASSES: usize = 12;
 /// In which order classes give way when there is no more room: closed, then new, then established; UDP and TCP alike.
 const LEAST_WORTH: [usize; CLASSES] = [2, 5, 8, 11, 0, 3, 6, 9, 4, 7, 10, 1];
 
-/// What a flow takes besides its session: its entry, its key, and the table's slack.
+/// What a flow takes besides its session, and what is kept of it elsewhere: its entry, its key, and the table's slack.
 const FLOW_BYTES: usize = size_of::<Entry>() + 2 * size_of::<(Key, u32)>();
 /// What a connection takes besides its bytes.
 const SESSION_BYTES: usize = size_of::<Session>() + 16;
@@ -103,6 +103,8 @@ pub(crate) struct Flows {
     timeouts: Timeouts,
     next_id: u64,
     sessions: usize,
+    /// What one takes besides its session.
+    flow_bytes: usize,
     bytes_max: usize,
 }
 
@@ -140,7 +142,7 @@ impl Between {
 }
 
 impl Flows {
-    pub(crate) fn new(timeouts: Timeouts, bytes_max: usize) -> Self {
+    pub(crate) fn new(timeouts: Timeouts, observed_bytes: usize, bytes_max: usize) -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -150,6 +152,7 @@ impl Flows {
             timeouts,
             next_id: 1,
             sessions: 0,
+            flow_bytes: FLOW_BYTES + observed_bytes,
             bytes_max,
         }
     }
@@ -300,7 +303,7 @@ impl Flows {
 
     /// The memory that they take, without the bytes of streams.
     pub(crate) fn taken_bytes(&self) -> usize {
-        self.len() * FLOW_BYTES + self.sessions * SESSION_BYTES
+        self.len() * self.flow_bytes + self.sessions * SESSION_BYTES
     }
 
     fn timeout(&self, class: usize) -> Duration {

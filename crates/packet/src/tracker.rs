@@ -8,7 +8,7 @@ use crate::fragments::{FragmentPolicy, Fragments};
 use crate::ip::protocol;
 use crate::packet::{LinkType, Packet, Vlans};
 use crate::stream::{
-    Delivery, Midstream, OneSided, Opened, Output, Rules, Segment, Session, StreamPolicy, Verdict,
+    Delivery, Midstream, OneSided, Opened, Output, Rules, Segment, Session, StreamPolicy, Urgent, Verdict,
 };
 use crate::time::Time;
 use crate::transport::{Transport, tcp_flag};
@@ -72,6 +72,8 @@ pub struct Settings {
     pub fragment_policy: FragmentPolicy,
     /// What systems there are: of the networks that the receiver's address is in, the smallest counts.
     pub targets: Vec<Target>,
+    /// Where bytes are read that are sent as urgent.
+    pub urgent: Urgent,
     /// How many bytes of a stream are wanted, to the server and to the client.
     pub depth_bytes: [u64; 2],
     /// How long flows stay without a packet.
@@ -80,6 +82,8 @@ pub struct Settings {
     pub fragment_timeout: Duration,
     /// The memory of the flows.
     pub flow_bytes_max: usize,
+    /// What who is told keeps of each flow: it counts as the flow's.
+    pub observed_bytes: usize,
     /// The memory of bytes that are not in order yet, or not acknowledged.
     pub stream_bytes_max: usize,
     /// The same of one side of one stream.
@@ -100,10 +104,12 @@ impl Default for Settings {
             stream_policy: StreamPolicy::default(),
             fragment_policy: FragmentPolicy::default(),
             targets: Vec::new(),
+            urgent: Urgent::default(),
             depth_bytes: [u64::MAX; 2],
             timeouts: Timeouts::default(),
             fragment_timeout: Duration::from_secs(60),
             flow_bytes_max: 128 << 20,
+            observed_bytes: 0,
             stream_bytes_max: 256 << 20,
             side_bytes_max: 16 << 20,
             fragment_bytes_max: 32 << 20,
@@ -194,7 +200,7 @@ pub struct Tracker {
 impl Tracker {
     /// Nothing has been seen yet.
     pub fn new(settings: Settings) -> Self {
-        let flows = Flows::new(settings.timeouts, settings.flow_bytes_max);
+        let flows = Flows::new(settings.timeouts, settings.observed_bytes, settings.flow_bytes_max);
         let fragments = Fragments::new(settings.fragment_timeout, settings.fragment_bytes_max);
         Self { settings, flows, fragments, now: Time::default(), held_bytes: 0 }
     }
@@ -432,7 +438,8 @@ impl Tracker {
 
     /// How the connection is followed that a packet of this direction may begin.
     fn rules(&self, packet: &Packet<'_>, direction: Direction) -> Rules {
-        let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, .. } = &self.settings;
+        let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, urgent, .. } =
+            &self.settings;
         let policy = |address| self.target(address).map_or(*stream_policy, |target| target.stream_policy);
         let (near, far) = (policy(packet.destination()), policy(packet.source()));
         // Seen first may be what the server answers.
@@ -444,6 +451,7 @@ impl Tracker {
             delivery: *delivery,
             policies: if to_server { [near, far] } else { [far, near] },
             depth: *depth_bytes,
+            urgent: *urgent,
         }
     }
 }

@@ -58,6 +58,16 @@ pub enum Forwarded {
     Instead(Proxies),
 }
 
+/// With which transaction an alert is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transactions {
+    /// That in which the rule was found.
+    #[default]
+    Found,
+    /// Of a rule that asks of packets or the stream, the one that is at hand, where there is one alone.
+    Guessed,
+}
+
 /// How events are told.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporting {
@@ -69,6 +79,8 @@ pub struct Reporting {
     pub alerts_max: usize,
     /// What becomes of the address that proxies ask for.
     pub forwarded: Forwarded,
+    /// With which transaction an alert is told.
+    pub transactions: Transactions,
 }
 
 /// How many alerts are told with one packet where nobody says otherwise, as Suricata's `packet-alert-max`.
@@ -81,6 +93,7 @@ impl Default for Reporting {
             evidence: Evidence::default(),
             alerts_max: ALERTS_MAX,
             forwarded: Forwarded::default(),
+            transactions: Transactions::default(),
         }
     }
 }
@@ -191,6 +204,11 @@ impl<W: Write> Eve<W> {
     /// Whether alerts show what was heard.
     pub fn shows_streams(&self) -> bool {
         self.reporting.evidence == Evidence::Packet
+    }
+
+    /// Whether alerts of packets and streams are told with the one transaction that is at hand.
+    pub fn guesses_transactions(&self) -> bool {
+        self.reporting.transactions == Transactions::Guessed
     }
 
     /// One event between two ends.

@@ -309,6 +309,11 @@ impl Http {
         event.object("http", |object| exchange.write(length, object));
     }
 
+    /// The exchange that is at hand, where there is one alone.
+    pub fn only_transaction(&self) -> Option<u64> {
+        (self.exchanges.len() == 1).then_some(self.first)
+    }
+
     /// For whom proxies have asked, first and last, in an exchange, or in any where it is not known which.
     pub fn forwarded(&self, at: Option<u64>) -> Option<[IpAddr; 2]> {
         let index = at.and_then(|at| usize::try_from(at.checked_sub(self.first)?).ok());

@@ -171,6 +171,11 @@ impl Speech {
         }
     }
 
+    /// The transaction that is at hand, where there is one alone.
+    pub fn only_transaction(&self) -> Option<u64> {
+        if let Self::Http(http) = self { http.only_transaction() } else { None }
+    }
+
     /// For whom proxies have asked in a transaction: the first of them, and the last.
     pub fn forwarded(&self, transaction: Option<u64>) -> Option<[IpAddr; 2]> {
         if let Self::Http(http) = self { http.forwarded(transaction) } else { None }

@@ -120,3 +120,9 @@ fn events_have_suricatas_names() {
     assert_eq!(flow["community_id"], alert["community_id"]);
     assert_eq!(flow["flow_id"], alert["flow_id"]);
 }
+
+#[test]
+fn a_rule_of_an_exchange_and_of_the_stream() {
+    let rules = r#"alert http any any -> any any (http.uri; content:"/attack"; pkt_data; content:"Host|3a| a"; sid:1;)"#;
+    assert_alerts(rules, 80, &[(0, GET)], &["1 0 to_server"]);
+}

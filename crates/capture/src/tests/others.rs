@@ -9,6 +9,7 @@ alert smtp any any -> any any (msg:"mail"; file.data; content:"attached"; sid:2;
 alert dns any any -> any any (msg:"name"; dns.query; content:"evil.example"; sid:4;)
 alert ftp any any -> any any (msg:"command"; ftp.command; content:"RETR"; ftp.command_data; content:"a.txt"; sid:5;)
 alert ftp-data any any -> any any (msg:"ftp file"; file.data; content:"attached"; sid:6;)
+alert ftp-data any any -> any any (msg:"its name"; filename:"a.txt"; sid:8;)
 alert tls any any -> any any (msg:"name under TLS"; tls.sni; content:"evil.example"; sid:7;)
 "#;
 const MAIL: &str = "Subject: x\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\nYXR0YWNoZWQ=\r\n.\r\n";
@@ -69,7 +70,7 @@ fn files_by_ftp_come_where_it_was_said() {
     data.say(1, b"what is attached");
     let frames = [control.end(), data.end()].concat();
     let events = heard(RULES, settings(), &frames);
-    assert_eq!(alerts(&events), ["5 1 to_server", "6 0 to_client"]);
+    assert_eq!(alerts(&events), ["5 1 to_server", "6 0 to_client", "8 0 to_client"]);
     let alert = events.iter().find(|event| event["alert"]["signature_id"] == 6).unwrap();
     assert_eq!((&alert["app_proto"], &alert["ftp_data"]["filename"]), (&"ftp-data".into(), &"a.txt".into()));
 }
@@ -118,4 +119,22 @@ fn rules_that_were_not_asked_to_their_end_are_told_of() {
     let mut talk = Talk::begin(9);
     talk.say(0, &labels);
     assert_eq!(told(&heard(&costly("tcp", ""), settings(), &talk.end())), ["TCP"]);
+}
+
+#[test]
+fn what_is_known_and_not_taken_apart_is_asked_as_bytes() {
+    let rules = r#"alert smb any any -> any any (content:"secret"; sid:1;)
+alert ssh any any -> any any (flow:to_server; content:"secret"; sid:2;)
+alert sip any any -> any any (content:"secret"; sid:3;)
+alert http any any -> any any (content:"secret"; sid:4;)
+alert tcp any any -> any any (app-layer-protocol:smb; content:"secret"; sid:5;)"#;
+    let smb = b"\0\0\0\x46\xfeSMB\x40\0secret";
+    assert_alerts(rules, 9000, &[(0, smb)], &["1 null to_server", "5 null to_server"]);
+    let ssh: [Saying<'_>; 2] = [(1, b"SSH-2.0-a\r\n"), (0, b"SSH-2.0-secret\r\n")];
+    assert_alerts(rules, 9000, &ssh, &["2 null to_server"]);
+    let sip = b"INVITE sip:a@example SIP/2.0\r\nSubject: secret\r\n\r\n";
+    assert_alerts(rules, 9000, &[(0, sip)], &["3 null to_server"]);
+    let events = heard(rules, settings(), &[datagram(0, 5060, 5060, sip)]);
+    assert_eq!(alerts(&events), ["3 null to_server"]);
+    assert_eq!(events.last().unwrap()["app_proto"], "sip");
 }

@@ -2,7 +2,7 @@
 
 use super::frames::packet;
 use super::*;
-use crate::{Forwarded, Proxies};
+use crate::{Forwarded, Proxies, Transactions};
 
 const ASKED: &[u8] =
     b"GET /a HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1, [2001:db8::2], 192.0.2.3:80\r\n\r\n";
@@ -99,4 +99,15 @@ fn the_packet_that_it_was_in() {
     let tunnel = &alert["tunnel"];
     assert_eq!((&tunnel["src_ip"], &tunnel["dest_ip"]), (&"10.0.0.1".into(), &"10.0.0.2".into()));
     assert_eq!((&tunnel["proto"], &tunnel["depth"]), (&"004".into(), &1.into()));
+}
+
+#[test]
+fn the_one_exchange_that_is_at_hand() {
+    let rules = r#"alert tcp any any -> any any (flow:to_server; content:"GET"; sid:1;)"#;
+    for (transactions, expected) in [(Transactions::Found, Value::Null), (Transactions::Guessed, "/a".into())]
+    {
+        let reporting = Reporting { transactions, ..Reporting::default() };
+        let events = heard_by(rules, settings(), reporting, &exchange());
+        assert_eq!(of_kind(&events, "alert")[0]["http"]["url"], expected);
+    }
 }

@@ -53,7 +53,10 @@ impl Carrier {
             P::Icmp | P::Icmpv4 | P::Icmpv6 => self == Self::Icmp,
             P::Sctp | P::Igmp => self == Self::Other,
             P::Dns => matches!(self, Self::Tcp | Self::Udp),
-            P::Http | P::Smtp | P::Pop3 | P::Ftp | P::FtpData | P::Tls | P::Unread(_) => self == Self::Tcp,
+            P::Sip => matches!(self, Self::Tcp | Self::Udp),
+            P::Http | P::Smtp | P::Pop3 | P::Ftp | P::FtpData | P::Tls | P::Smb | P::Ssh | P::Unread(_) => {
+                self == Self::Tcp
+            }
         }
     }
 }
@@ -76,6 +79,7 @@ pub(crate) struct GroupsBuilder {
     gathered: [Gathered; 8],
     events: HashMap<Event, Vec<u32>>,
     protocol_events: HashMap<Box<str>, Vec<u32>>,
+    is_mixed: bool,
 }
 
 /// The rules that packets of one protocol and direction may be about.
@@ -97,6 +101,8 @@ pub(crate) struct Groups {
     groups: [Group; 8],
     /// What tells the ends of packets apart, for rules that are not searched for.
     pub ends: Option<Ends>,
+    /// Whether a rule asks of a stream besides what a protocol makes of it: it is not searched for there.
+    pub is_mixed: bool,
     /// Rules that ask for an event of a packet or stream.
     events: HashMap<Event, Vec<u32>>,
     /// The same for events of protocols, by name.
@@ -131,6 +137,11 @@ impl GroupsBuilder {
         }
     }
 
+    /// One more rule, which asks of the stream besides what a protocol makes of it.
+    pub fn add_mixed(&mut self) {
+        self.is_mixed = true;
+    }
+
     /// No more.
     pub fn finish(self) -> Groups {
         let mut ends = EndsBuilder::default();
@@ -140,7 +151,13 @@ impl GroupsBuilder {
             unsearched: gathered.unsearched.finish(&mut ends),
             firsts: gathered.firsts.finish(&mut ends),
         });
-        Groups { groups, ends: ends.finish(), events: self.events, protocol_events: self.protocol_events }
+        Groups {
+            groups,
+            ends: ends.finish(),
+            is_mixed: self.is_mixed,
+            events: self.events,
+            protocol_events: self.protocol_events,
+        }
     }
 }
 
@@ -158,14 +175,13 @@ impl Gathered {
     }
 }
 
-impl Group {
-    /// Whether a rule asks for what a stream has.
-    pub fn reads_streams(&self) -> bool {
-        !self.stream.is_empty() || !self.unsearched.is_empty()
-    }
-}
-
 impl Groups {
+    /// Whether a rule asks for what a stream has.
+    pub fn follows_streams(&self, direction: Direction) -> bool {
+        let group = self.of(Carrier::Tcp, direction);
+        self.is_mixed || !group.stream.is_empty() || !group.unsearched.is_empty()
+    }
+
     /// Whether patterns are looked for in streams.
     pub fn reads_streams(&self) -> bool {
         self.groups.iter().any(|group| !group.stream.is_empty())

@@ -70,6 +70,9 @@ impl Side {
                 self.base += STEP_BYTES as u64;
             }
             let (now, rest) = left.split_at(left.len().min(WINDOW_BYTES - self.held.len()));
+            if !self.held.is_empty() && self.held.capacity() < WINDOW_BYTES {
+                self.held.reserve_exact(WINDOW_BYTES - self.held.len());
+            }
             self.held.extend_from_slice(now);
             self.find(search, now, concerns);
             self.ask(database, rest.is_empty());

@@ -83,21 +83,22 @@ pub(crate) enum Protocol {
     FtpData,
     Dns,
     Tls,
+    /// Known by what is said, and not taken apart, as the two that follow: such rules ask of bytes.
+    Smb,
+    Ssh,
+    Sip,
     /// A protocol on top of others that is not taken apart, known by its name: the rule is understood, and never asked.
     Unread(&'static str),
 }
 
 /// Protocols that Suricata and Snort take apart and we do not.
-const UNREAD: [&str; 33] = [
-    "ssh",
-    "smb",
+const UNREAD: [&str; 30] = [
     "dcerpc",
     "dnp3",
     "modbus",
     "krb5",
     "snmp",
     "tftp",
-    "sip",
     "rdp",
     "rfb",
     "mqtt",
@@ -147,6 +148,9 @@ impl Protocol {
             "ftp-data" => Self::FtpData,
             "dns" => Self::Dns,
             "tls" | "ssl" => Self::Tls,
+            "smb" => Self::Smb,
+            "ssh" => Self::Ssh,
+            "sip" => Self::Sip,
             // Snort 3: whatever carries a file.
             "file" => Self::Ip,
             other => Self::Unread(UNREAD.into_iter().find(|name| *name == other)?),
@@ -160,8 +164,8 @@ impl Protocol {
 
     /// Whether it is one on top of TCP or UDP.
     pub fn is_application(self) -> bool {
-        use Protocol::{Dns, Ftp, FtpData, Http, Pop3, Smtp, Tls, Unread};
-        matches!(self, Http | Smtp | Pop3 | Ftp | FtpData | Dns | Tls | Unread(_))
+        use Protocol::{Dns, Ftp, FtpData, Http, Pop3, Sip, Smb, Smtp, Ssh, Tls, Unread};
+        matches!(self, Http | Smtp | Pop3 | Ftp | FtpData | Dns | Tls | Smb | Ssh | Sip | Unread(_))
     }
 }
 

@@ -58,6 +58,7 @@ impl Session {
             origin,
             rules,
             answers: Vec::new(),
+            first_timestamp: None,
             handshake: Handshake::ThreeWay,
             reset_by: None,
             gaps: [false; 2],
@@ -73,6 +74,7 @@ impl Session {
 
     /// What a client's SYN says, and the bytes that it may bring (RFC 7413).
     fn take_syn(&mut self, segment: &Segment<'_>) {
+        self.first_timestamp = segment.timestamp;
         let half = self.half(Direction::ToServer);
         half.flags |= segment.flags;
         half.window = u32::from(segment.window);
@@ -142,6 +144,8 @@ impl Session {
                 if half.isn != segment.sequence {
                     half.restart(segment.sequence);
                     self.take_syn(segment);
+                } else if let Some(value) = segment.timestamp {
+                    half.timestamp = Some((value, segment.time));
                 }
                 Verdict::Taken
             }
@@ -150,11 +154,13 @@ impl Session {
         }
     }
 
-    /// Whether the server sends back a timestamp that the client's SYN did not have (RFC 7323 section 3.2): it has not
-    /// seen the SYN.
+    /// Whether the server sends back a timestamp that no SYN of the client's did have (RFC 7323 section 3.2): it has not
+    /// seen the SYN. Of one that was sent again and again, the first or the last may have arrived, or one between.
     fn echoes_another(&self, segment: &Segment<'_>) -> bool {
-        let sent = self.halves[0].timestamp.map(|(value, _)| value);
-        segment.echo.is_some_and(|echo| sent.is_none() || echo != 0 && Some(echo) != sent)
+        let Some(echo) = segment.echo else { return false };
+        let Some((last, _)) = self.halves[0].timestamp else { return true };
+        let first = self.first_timestamp.unwrap_or(last);
+        echo != 0 && last.wrapping_sub(echo) > last.wrapping_sub(first)
     }
 
     /// The client goes on though no answer was seen.

@@ -322,6 +322,52 @@ fn systems_are_told_apart_by_their_networks() {
 }
 
 #[test]
+fn a_syn_that_is_sent_again_may_have_a_later_timestamp() {
+    let stamped = |frame: Vec<u8>, value: u32, echo: u32| {
+        let tcp = &frame[34..];
+        let side = usize::from(frame[26..30] != CLIENT.octets());
+        let word = |at: usize| u32::from_be_bytes(tcp[at..at + 4].try_into().unwrap());
+        let segment = Tcp {
+            ports: if side == 0 { (1025, 80) } else { (80, 1025) },
+            sequence: word(4),
+            ack: word(8),
+            flags: tcp[13],
+            window: 65_000,
+            options: [&[1, 1, 8, 10][..], &value.to_be_bytes(), &echo.to_be_bytes()].concat(),
+            payload: tcp[20..].to_vec(),
+        };
+        let (from, to) = if side == 0 { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        ethernet(0x0800, &ipv4(from, to, 6, &segment.bytes(from.into(), to.into())))
+    };
+    for (echo, is_followed) in [(100, true), (350, true), (600, true), (601, false), (99, false)] {
+        let mut talk = Dialogue::new(1025, [1, 1]);
+        let syn = talk.says(0, SYN, b"");
+        let mut frames: Vec<_> =
+            [100, 350, 600].iter().map(|value| stamped(syn.clone(), *value, 0)).collect();
+        frames.push(stamped(talk.says(1, SYN | ACK, b""), 7, echo));
+        frames.push(stamped(talk.says(0, ACK, b""), 601, 7));
+        frames.push(stamped(talk.says(0, ACK, b"hello"), 602, 7));
+        frames.push(stamped(talk.says(1, ACK, b""), 8, 602));
+        let diary = watch(Settings::default(), &frames);
+        let heard: &[u8] = if is_followed { b"hello" } else { b"" };
+        assert_eq!(diary.stream(Direction::ToServer), heard, "{echo}");
+    }
+}
+
+#[test]
+fn an_urgent_byte_is_read_apart() {
+    let mut talk = Dialogue::new(1025, [1, 1]);
+    let mut frames = talk.handshake();
+    let mut urgent = talk.says(0, ACK | URG, b"GEXT /");
+    urgent[52..54].copy_from_slice(&3_u16.to_be_bytes());
+    frames.extend([urgent, talk.says(1, ACK, b""), talk.says(0, ACK, b"more"), talk.says(1, ACK, b"")]);
+    for (urgent, expected) in [(Urgent::Apart, &b"GET /more"[..]), (Urgent::Within, b"GEXT /more")] {
+        let settings = Settings { urgent, checksums: Checksums::Ignored, ..Settings::default() };
+        assert_eq!(watch(settings, &frames).stream(Direction::ToServer), expected);
+    }
+}
+
+#[test]
 fn both_may_ask_at_once() {
     let mut talk = Dialogue::new(1025, [1, 1]);
     let mut frames = vec![talk.says(0, SYN, b""), talk.says(1, SYN, b"")];

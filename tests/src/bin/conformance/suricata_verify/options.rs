@@ -53,6 +53,11 @@ fn following(settings: &Settings, options: &mut Vec<String>) {
         Some("auto") if is_inline && !is_picked_up => add(options, &["--unbegun", "stop"]),
         _ => {}
     }
+    match settings.value("stream.reassembly.urgent.policy") {
+        Some("oob") => add(options, &["--urgent", "apart"]),
+        Some("inline") => add(options, &["--urgent", "within"]),
+        _ => {}
+    }
     for (system, network) in settings.below("host-os-policy") {
         add(options, &["--target", &format!("{system}={network}")]);
     }
@@ -78,6 +83,9 @@ fn asking(settings: &Settings, options: &mut Vec<String>) {
 fn telling(settings: &Settings, options: &mut Vec<String>) {
     if let Some(most) = settings.value("packet-alert-max") {
         add(options, &["--alerts-max", most]);
+    }
+    if settings.is_yes("detect.guess-applayer-tx") {
+        add(options, &["--guess-transactions"]);
     }
     if settings.is_yes(&format!("{ALERT}.xff.enabled")) {
         let is_instead = settings.value("outputs.eve-log.types.alert.xff.mode") == Some("overwrite");
