@@ -141,6 +141,9 @@ fn ids() -> Command {
                 "What kind of system is where, such as windows=10.0.0.0/8: it decides which of overlapping segments and \
                  fragments count",
             ),
+            word("urgent").value_name("WHERE").value_parser(["apart", "within"]).default_value("apart").help(
+                "Where bytes are read that are sent as urgent: apart from the stream, as sockets do, or within it (SO_OOBINLINE)",
+            ),
             flag("one-sided").help("Follow connections of which one side was captured"),
             flag("ignore-vlans").help("Take packets with different VLAN tags for one flow"),
             flag("stop").help("Act as if inline: what drop and reject match goes no further, nor does what follows in its flow"),

@@ -14,7 +14,7 @@ use lockgate_capture::{
 };
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::Pool;
-use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, VlanTracking};
+use lockgate_packet::{Checksums, Delivery, Midstream, OneSided, Settings, Target, Urgent, VlanTracking};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -161,6 +161,9 @@ fn settings(arguments: &ArgMatches) -> Result<Settings, String> {
     let mut settings = Settings::default();
     if arguments.get_one::<String>("checksums").is_some_and(|how| how == "ignore") {
         settings.checksums = Checksums::Ignored;
+    }
+    if arguments.get_one::<String>("urgent").is_some_and(|place| place == "within") {
+        settings.urgent = Urgent::Within;
     }
     if arguments.get_flag("midstream") {
         settings.midstream = Midstream::PickedUp;

@@ -30,7 +30,9 @@ pub use fragments::FragmentPolicy;
 pub use ip::{FragmentHeader, Ip, Ipv4, Ipv4Option, Ipv4Options, Ipv6, protocol};
 pub use lockgate_model::{Direction, Network};
 pub use packet::{Ethernet, Inner, LinkType, Origin, Outermost, Packet, Quoted, Tunnel, VLANS_MAX, Vlans};
-pub use stream::{Delivery, Midstream, OneSided, StreamPolicy, Tcp as TcpConnection, TcpState, Verdict};
+pub use stream::{
+    Delivery, Midstream, OneSided, StreamPolicy, Tcp as TcpConnection, TcpState, Urgent, Verdict,
+};
 pub use time::Time;
 pub use tracker::{
     Checksums, Chunk, Gap, Interest, Observer, Place, Settings, Target, Tracker, VlanTracking,

@@ -7,9 +7,11 @@ mod policy;
 mod reassembly;
 mod sequence;
 mod session;
+mod urgent;
 
 pub use policy::StreamPolicy;
 pub use reassembly::Delivery;
 pub(crate) use reassembly::Output;
 pub use session::{Midstream, OneSided, Tcp, TcpState, Verdict};
 pub(crate) use session::{Opened, Rules, Segment, Session};
+pub use urgent::Urgent;

@@ -8,7 +8,7 @@ use crate::fragments::{FragmentPolicy, Fragments};
 use crate::ip::protocol;
 use crate::packet::{LinkType, Packet, Vlans};
 use crate::stream::{
-    Delivery, Midstream, OneSided, Opened, Output, Rules, Segment, Session, StreamPolicy, Verdict,
+    Delivery, Midstream, OneSided, Opened, Output, Rules, Segment, Session, StreamPolicy, Urgent, Verdict,
 };
 use crate::time::Time;
 use crate::transport::{Transport, tcp_flag};
@@ -72,6 +72,8 @@ pub struct Settings {
     pub fragment_policy: FragmentPolicy,
     /// What systems there are: of the networks that the receiver's address is in, the smallest counts.
     pub targets: Vec<Target>,
+    /// Where bytes are read that are sent as urgent.
+    pub urgent: Urgent,
     /// How many bytes of a stream are wanted, to the server and to the client.
     pub depth_bytes: [u64; 2],
     /// How long flows stay without a packet.
@@ -102,6 +104,7 @@ impl Default for Settings {
             stream_policy: StreamPolicy::default(),
             fragment_policy: FragmentPolicy::default(),
             targets: Vec::new(),
+            urgent: Urgent::default(),
             depth_bytes: [u64::MAX; 2],
             timeouts: Timeouts::default(),
             fragment_timeout: Duration::from_secs(60),
@@ -435,7 +438,8 @@ impl Tracker {
 
     /// How the connection is followed that a packet of this direction may begin.
     fn rules(&self, packet: &Packet<'_>, direction: Direction) -> Rules {
-        let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, .. } = &self.settings;
+        let Settings { midstream, one_sided, delivery, stream_policy, depth_bytes, urgent, .. } =
+            &self.settings;
         let policy = |address| self.target(address).map_or(*stream_policy, |target| target.stream_policy);
         let (near, far) = (policy(packet.destination()), policy(packet.source()));
         // Seen first may be what the server answers.
@@ -447,6 +451,7 @@ impl Tracker {
             delivery: *delivery,
             policies: if to_server { [near, far] } else { [far, near] },
             depth: *depth_bytes,
+            urgent: *urgent,
         }
     }
 }

@@ -209,6 +209,11 @@ impl Reassembly {
         self.sequence = self.sequence.plus(bytes as u32);
     }
 
+    /// The offset of a byte that has not been delivered yet.
+    pub(crate) fn offset_to_come(&self, at: Sequence) -> Option<u64> {
+        u64::try_from(self.distance(at)).ok().filter(|offset| *offset >= self.delivered)
+    }
+
     /// The offset of a sequence number: the one that is nearest to what has been delivered.
     fn distance(&self, at: Sequence) -> i64 {
         (self.delivered as i64).saturating_add(i64::from(at.minus(self.sequence)))

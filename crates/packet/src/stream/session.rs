@@ -3,6 +3,7 @@
 use super::policy::StreamPolicy;
 use super::reassembly::{Delivery, Inserted, Output, Reassembly};
 use super::sequence::Sequence;
+use super::urgent::{Apart, Urgent};
 use crate::event::{Event, Events};
 use crate::packet::Packet;
 use crate::pieces::Overlap;
@@ -92,6 +93,7 @@ pub(crate) struct Rules {
     /// By the system that reads them: what goes to the server, what goes to the client.
     pub(crate) policies: [StreamPolicy; 2],
     pub(crate) depth: [u64; 2],
+    pub(crate) urgent: Urgent,
 }
 
 /// What of a packet matters here.
@@ -107,6 +109,8 @@ pub(crate) struct Segment<'a> {
     /// The other side's timestamp, as it came back.
     pub(crate) echo: Option<u32>,
     pub(crate) fast_open: bool,
+    /// The last byte that is urgent, where one is.
+    pub(crate) urgent: Option<Sequence>,
     /// Whether there is an acknowledgement number though the flag says that there is none.
     pub(crate) has_stray_ack: bool,
     pub(crate) time: Time,
@@ -127,6 +131,9 @@ impl<'a> Segment<'a> {
             timestamp: options.timestamps.map(|(value, _)| value),
             echo: options.timestamps.map(|(_, echo)| echo),
             fast_open: options.fast_open.is_some(),
+            // The pointer leads behind the byte, whatever the standard said (RFC 6093 section 3.1).
+            urgent: (tcp.has(tcp_flag::URG) && tcp.urgent() > 0)
+                .then(|| Sequence(tcp.sequence()).plus(u32::from(tcp.urgent()) - 1)),
             has_stray_ack: !tcp.has(tcp_flag::ACK) && tcp.acknowledgement() != 0,
             time,
         })
@@ -170,6 +177,8 @@ pub(super) struct Half {
     /// The sequence number of its FIN.
     pub(super) fin: Option<Sequence>,
     pub(super) reassembly: Reassembly,
+    /// What it has sent as urgent, where that is read apart.
+    pub(super) apart: Option<Box<Apart>>,
 }
 
 impl Half {
@@ -187,6 +196,7 @@ impl Half {
             flags: 0,
             fin: None,
             reassembly: Reassembly::new(first, depth),
+            apart: None,
         }
     }
 
@@ -320,8 +330,14 @@ impl Session {
             return;
         }
         let policy = self.rules.policies[index(direction)];
-        let delivery = self.delivery();
+        let (delivery, urgent) = (self.delivery(), self.rules.urgent);
         let half = self.half(direction);
+        if let Some(at) = segment.urgent.filter(|_| urgent == Urgent::Apart)
+            && let Some(offset) = half.reassembly.offset_to_come(at)
+            && !half.apart.get_or_insert_default().add(offset)
+        {
+            events.add(Event::ReassemblyUrgentOobLimitReached);
+        }
         match half.reassembly.insert(segment.sequence, segment.payload, policy, delivery) {
             Inserted::Kept(Overlap::Different) => events.add(Event::ReassemblyOverlapDifferentData),
             Inserted::Old => events.add(Event::ReassemblySegmentBeforeBaseSeq),
@@ -333,9 +349,10 @@ impl Session {
     pub(crate) fn deliver(&mut self, direction: Direction, mut out: impl FnMut(Output<'_>)) {
         let delivery = self.delivery();
         let mut gap = false;
-        self.half(direction).reassembly.deliver(delivery, |output| {
+        let Half { reassembly, apart, .. } = self.half(direction);
+        reassembly.deliver(delivery, |output| {
             gap |= matches!(output, Output::Gap(..));
-            out(output);
+            pass(apart, output, &mut out);
         });
         self.gaps[index(direction)] |= gap;
     }
@@ -343,9 +360,10 @@ impl Session {
     /// Delivers all that there is of one side, whatever is missing.
     pub(crate) fn flush(&mut self, direction: Direction, mut out: impl FnMut(Output<'_>)) {
         let mut gap = false;
-        self.half(direction).reassembly.flush(|output| {
+        let Half { reassembly, apart, .. } = self.half(direction);
+        reassembly.flush(|output| {
             gap |= matches!(output, Output::Gap(..));
-            out(output);
+            pass(apart, output, &mut out);
         });
         self.gaps[index(direction)] |= gap;
     }
@@ -396,5 +414,13 @@ impl Session {
     /// Where nobody acknowledges, bytes count when they come.
     fn delivery(&self) -> Delivery {
         if self.origin == SessionOrigin::OneSided { Delivery::Immediate } else { self.rules.delivery }
+    }
+}
+
+/// Hands on what comes out of a side, without what is read apart.
+fn pass<'o>(apart: &mut Option<Box<Apart>>, output: Output<'o>, out: &mut impl FnMut(Output<'o>)) {
+    match apart {
+        Some(apart) => apart.pass(output, out),
+        None => out(output),
     }
 }

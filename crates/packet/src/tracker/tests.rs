@@ -355,6 +355,19 @@ fn a_syn_that_is_sent_again_may_have_a_later_timestamp() {
 }
 
 #[test]
+fn an_urgent_byte_is_read_apart() {
+    let mut talk = Dialogue::new(1025, [1, 1]);
+    let mut frames = talk.handshake();
+    let mut urgent = talk.says(0, ACK | URG, b"GEXT /");
+    urgent[52..54].copy_from_slice(&3_u16.to_be_bytes());
+    frames.extend([urgent, talk.says(1, ACK, b""), talk.says(0, ACK, b"more"), talk.says(1, ACK, b"")]);
+    for (urgent, expected) in [(Urgent::Apart, &b"GET /more"[..]), (Urgent::Within, b"GEXT /more")] {
+        let settings = Settings { urgent, checksums: Checksums::Ignored, ..Settings::default() };
+        assert_eq!(watch(settings, &frames).stream(Direction::ToServer), expected);
+    }
+}
+
+#[test]
 fn both_may_ask_at_once() {
     let mut talk = Dialogue::new(1025, [1, 1]);
     let mut frames = vec![talk.says(0, SYN, b""), talk.says(1, SYN, b"")];

@@ -12,20 +12,19 @@ const KNOWN: &[(&str, &str)] = &[
     ("eve-overlap-payload-03-ips", "what came second to the same place of a stream is looked at by itself"),
     ("filesize-keyword", UNREAD),
     ("filestore-alert-log", "libmagic's descriptions of files are not made"),
-    ("http-gap-simple-frames-ips", "frames are not there"),
+    ("http-gap-simple-frames-ips", FRAMES),
     ("mime/smtp-mime-encap-8649-baseline", FILES),
     ("protocol-change-failed-event", CHANGED),
     ("tcp-rst-unacked-stream-04-gap-ips", "inline, what stands behind a gap is told when the flow ends"),
-    ("tcp-urgp-01-oob", URGENT),
-    ("tcp-urgp-02-drop-ips", URGENT),
+    ("tcp-urgp-01-oob", FRAMES),
+    ("tcp-urgp-02-drop-ips", "packets with urgent bytes are not dropped for that"),
 ];
 
 const CHANGED: &str =
     "that another protocol is announced and not spoken, or spoken without a request, is not told";
 const FILES: &str = "an alert does not tell of the files that its transaction carries";
 const UNREAD: &str = "what SIP and SMB say is not taken apart";
-const URGENT: &str =
-    "urgent data is read where it stands, as who asks for it there does (RFC 6093 section 2.1)";
+const FRAMES: &str = "rules cannot ask of frames";
 
 /// Why a test fails.
 pub fn reason(test: &str) -> Option<&'static str> {

@@ -53,6 +53,11 @@ fn following(settings: &Settings, options: &mut Vec<String>) {
         Some("auto") if is_inline && !is_picked_up => add(options, &["--unbegun", "stop"]),
         _ => {}
     }
+    match settings.value("stream.reassembly.urgent.policy") {
+        Some("oob") => add(options, &["--urgent", "apart"]),
+        Some("inline") => add(options, &["--urgent", "within"]),
+        _ => {}
+    }
     for (system, network) in settings.below("host-os-policy") {
         add(options, &["--target", &format!("{system}={network}")]);
     }
