@@ -5,7 +5,7 @@ use super::{Ends, Eve, Evidence, Forwarded, Proxies, Reporting};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockgate_eve::Object;
-use lockgate_model::{Class, Direction, Finding, Hit, Protocol, Signature, Wish};
+use lockgate_model::{Buffer, Class, Direction, Finding, Hit, Protocol, Signature, Wish};
 use lockgate_packet::{Flow, Origin, Packet, Tunnel};
 use std::io::Write;
 use std::net::IpAddr;
@@ -24,6 +24,10 @@ pub struct Alarm {
     pub signature: Option<Arc<Signature>>,
     /// The way from the root of the part it is in.
     pub part: Option<Arc<str>>,
+    /// Which buffer it was found in.
+    pub buffer: Buffer,
+    /// Where in that, in bytes, where something was looked for.
+    pub offset: Option<u64>,
     /// Which transaction of the flow it is in, from 0.
     pub transaction: Option<u64>,
     /// Which way went what it was found in.
@@ -43,6 +47,8 @@ impl Alarm {
             rule: Arc::clone(&finding.rule),
             signature: finding.signature.clone(),
             part: Some(Arc::clone(&finding.part)),
+            buffer: finding.buffer,
+            offset: finding.offset,
             transaction: Some(transaction),
             direction,
             is_of_stream: true,
@@ -58,6 +64,8 @@ impl Alarm {
             rule: hit.rule,
             signature: hit.signature,
             part: None,
+            buffer: hit.buffer,
+            offset: hit.offset,
             transaction,
             direction,
             is_of_stream: transaction.is_some(),
@@ -167,6 +175,10 @@ impl<W: Write> Eve<W> {
             event.object("evidence", |object| {
                 object.text("rule", &alarm.rule);
                 object.text_if("part", alarm.part.as_deref());
+                object.text("buffer", alarm.buffer.name());
+                if let Some(offset) = alarm.offset {
+                    object.number("offset", offset);
+                }
             });
             if let Some(spoken) = spoken {
                 event.text("app_proto", spoken.name());

@@ -115,6 +115,8 @@ fn events_have_suricatas_names() {
     assert_eq!((&alert["proto"], &alert["app_proto"]), (&"TCP".into(), &"http".into()));
     assert_eq!((&alert["alert"]["gid"], &alert["alert"]["action"]), (&1.into(), &"allowed".into()));
     assert_eq!((&alert["pcap_filename"], &alert["pkt_src"]), (&"tests.pcap".into(), &"wire/pcap".into()));
+    assert_eq!(alert["evidence"]["buffer"], "http.uri", "{alert}");
+    assert_eq!(alert["evidence"]["offset"], 0, "{alert}");
     let flow = of("flow");
     assert_eq!((&flow["flow"]["alerted"], &flow["tcp"]["state"]), (&true.into(), &"closed".into()));
     assert_eq!(flow["community_id"], alert["community_id"]);
