@@ -55,6 +55,9 @@ sources() {
     pop3) echo $proto/pop3/command.rs $proto/pop3/exchange.rs $proto/pop3/receiver.rs ;;
     packets) find crates/packet/src/decode* crates/packet/src/fragments.rs crates/packet/src/flows.rs -name '*.rs' ! -name tests.rs ;;
     reassembly) echo crates/packet/src/stream/reassembly.rs crates/packet/src/pieces.rs crates/packet/src/stream/established.rs ;;
+    sniffer)
+        find crates/capture/src -name '*.rs' ! -path '*/tests*' ! -name interface.rs ! -name queue.rs ! -name system.rs ! -name file.rs
+        ;;
     http2_frames) echo $proto/http/http2_frames.rs ;;
     dns) find $proto/dns -name '*.rs' ! -name tests.rs ;;
     ftp) find $proto/ftp -name '*.rs' ! -name tests.rs ;;
