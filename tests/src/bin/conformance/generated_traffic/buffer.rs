@@ -56,6 +56,10 @@ impl Buffer {
 
     fn insert(&mut self, at: usize, bytes: &[u8]) {
         self.extend(at);
+        let there = self.bytes.get_mut(at..at + bytes.len());
+        if let Some(there) = there.filter(|there| there.iter().all(|byte| *byte == FILLER)) {
+            return there.copy_from_slice(bytes);
+        }
         self.bytes.splice(at..at, bytes.iter().copied());
         if let Some(end) = self.end.as_mut().filter(|end| **end >= at) {
             *end += bytes.len();
