@@ -7,6 +7,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("detect-engine-proto", "TCP Fast Open: where a stream begins"),
     ("detect-udp-flow-rule-02", UNREAD),
     ("drop-protocol-change", CHANGED),
+    ("engine-state/detect-engine-state-05", "of several files of one transaction a rule is told once"),
     ("eve-overlap-payload-03-ips", "what came second to the same place of a stream is looked at by itself"),
     ("filesize-keyword", UNREAD),
     ("filestore-alert-log", "libmagic's descriptions of files are not made"),
