@@ -46,7 +46,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let database = Arc::new(database);
     let lengths: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
     let word = rules.split(u8::is_ascii_whitespace).nth(1).unwrap_or_default();
-    let spoken = SPOKEN.iter().find(|(name, ..)| *name == word).map(|(_, protocol, buffers)| (*protocol, *buffers));
+    let spoken =
+        SPOKEN.iter().find(|(name, ..)| *name == word).map(|(_, protocol, buffers)| (*protocol, *buffers));
     let spoken = spoken.unwrap_or((Protocol::Http, "http."));
     for direction in [Direction::ToServer, Direction::ToClient] {
         let whole = told(&database, spoken, exchange, direction, &[exchange.len()]);

@@ -1,7 +1,7 @@
 //! Segments of one text, in any order and overlap. Rule: what is delivered at a place is what was sent for it.
 #![no_main]
 
-use lockgate_fuzz::packets::{Watch, Ends, small, text};
+use lockgate_fuzz::packets::{Ends, Watch, small, text};
 use lockgate_packet::{LinkType, Time, Tracker};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

@@ -2,7 +2,9 @@
 //! begins ends, and what is written is JSON.
 #![no_main]
 
-use lockgate_capture::{Enforcement, Engines, Evidence, Forwarded, Frame, Proxies, Reporting, Sniffer, Stats, Unbegun};
+use lockgate_capture::{
+    Enforcement, Engines, Evidence, Forwarded, Frame, Proxies, Reporting, Sniffer, Stats, Unbegun,
+};
 use lockgate_fuzz::packets::{Ends, small};
 use lockgate_ids::{Database, Sources};
 use lockgate_inspect::{Generation, Policy, Pools};
