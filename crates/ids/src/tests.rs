@@ -299,6 +299,22 @@ pass http any any -> any any (msg:"2"; http.user_agent; content:"friend"; sid:2;
 }
 
 #[test]
+fn what_stops_does_so_however_seldom_it_is_told() {
+    let rules = r#"drop http any any -> any any (http.uri; content:"x.php"; threshold:type limit, track by_src, count 1, seconds 60; sid:1;)
+drop http any any -> any any (http.user_agent; content:"robot"; threshold:type both, track by_src, count 3, seconds 60; sid:2;)
+drop http any any -> any any (http.host; content:"hidden"; noalert; sid:3;)
+alert http any any -> any any (http.host; content:"hidden"; noalert; sid:4;)"#;
+    let database = compiled(rules);
+    let run = |header: &str| {
+        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+        ids(&Message { header, ..GET }.run(&mut *flow, Direction::ToServer, 1))
+    };
+    let often: Vec<_> = (0..4).map(|_| run("User-Agent: robot\r\n")).collect();
+    assert_eq!(often, [vec![1], vec![1], vec![1, 2], vec![1, 2]]);
+    assert_eq!(run("Host: hidden\r\n"), [1, 3]);
+}
+
+#[test]
 fn what_is_not_loaded_is_said() {
     let mut sources = Sources::new();
     let rules = "alert tcp any any -> any any (content:\"a\"; lua:x; sid:1;)\nalert dcerpc any any -> any any (content:\"a\"; sid:2;)\n\

@@ -419,8 +419,8 @@ impl Watch {
         let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
         let (wish, is_told) = match decision {
             Decision::Told(wish) => (wish, true),
-            Decision::Silent if rule.signature.wish == Wish::Stop => (Wish::Stop, false),
-            Decision::Silent | Decision::NotNow => return None,
+            Decision::Silent(wish @ (Wish::Stop | Wish::Pass)) => (wish, false),
+            Decision::Silent(Wish::Tell) | Decision::TooFew | Decision::NotNow => return None,
         };
         let found_in =
             if asked.is_of_flow && found_in == FoundIn::Packet { FoundIn::Stream } else { found_in };
