@@ -13,7 +13,7 @@ use crate::packets::side::{Side, payload_holds};
 use crate::ruleset::bits::FlowState as State;
 use crate::ruleset::header::Protocol;
 use crate::ruleset::sticky::Sticky;
-use crate::search::{Patterns, Search, Searches};
+use crate::search::{Search, Searches};
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
 use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
@@ -536,9 +536,7 @@ fn is_read(tcp: &Tcp<'_>) -> bool {
 /// The rules whose patterns are in a payload.
 fn search(search: Option<&Search>, payload: &[u8], found: &mut Vec<Candidate>) {
     let Some(search) = search else { return };
-    let (mut state, mut patterns) = (search.begin(), Patterns::default());
-    search.scan(&mut state, payload, &mut patterns);
-    search.finish(&mut state, &mut patterns);
+    let patterns = search.whole(payload);
     if !patterns.is_empty() {
         found.extend(search.rules(&patterns).map(|rule| Candidate { rule, found: Found::Pattern }));
     }
