@@ -109,7 +109,7 @@ impl Transmission {
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
-        [&line, &b"\r\n"[..], &header, b"\r\n"].into_iter().for_each(|bytes| self.push_raw(bytes));
+        self.push_raw(&[&line, &b"\r\n"[..], &header, b"\r\n"].concat());
         let direction = self.direction;
         let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
