@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A snapshot of a process tree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,13 +22,17 @@ pub struct Usage {
 pub struct Finished {
     /// Processor seconds.
     pub seconds: f64,
+    /// Those of them that were its threads' besides the first, up to when it was last watched.
+    pub seconds_of_threads: f64,
+    /// How long it took by the clock.
+    pub elapsed: Duration,
     /// The most memory that was ever resident.
     pub resident_bytes: u64,
     /// What it said.
     pub output: String,
 }
 
-/// How often a running command is asked how much memory it has taken.
+/// How often a running command is asked what it has taken.
 const WATCH_EVERY: Duration = Duration::from_millis(5);
 
 /// Runs a command to its end.
@@ -39,18 +43,40 @@ const WATCH_EVERY: Duration = Duration::from_millis(5);
 pub fn finish(command: &mut Command) -> io::Result<Finished> {
     let output = std::env::temp_dir().join(format!("lockgate-bench-{}.out", std::process::id()));
     command.stdin(Stdio::null()).stdout(fs::File::create(&output)?).stderr(Stdio::null());
+    let began = Instant::now();
     let mut child = command.spawn()?;
-    let (seconds, resident_bytes) = wait(&mut child)?;
-    Ok(Finished { seconds, resident_bytes, output: fs::read_to_string(output)? })
+    let (seconds, watched) = wait(&mut child)?;
+    Ok(Finished {
+        seconds,
+        seconds_of_threads: watched.threads.values().sum::<f64>() / 1e9,
+        elapsed: began.elapsed(),
+        resident_bytes: watched.resident_bytes,
+        output: fs::read_to_string(output)?,
+    })
 }
 
-/// Processor seconds of a child until it has ended, as the kernel accounts them, and the most memory that was resident. What the
-/// kernel accounts of memory at the end is no less than what this program has, so the child is asked while it runs.
-fn wait(child: &mut Child) -> io::Result<(f64, u64)> {
+/// What the kernel does not tell of a command that has ended, so it is asked for it while that runs.
+#[derive(Default)]
+struct Watched {
+    /// The most memory that was resident. What the kernel accounts at the end is no less than what this program has.
+    resident_bytes: u64,
+    /// Nanoseconds on a processor of each thread besides the first, by its number.
+    threads: HashMap<u32, f64>,
+}
+
+impl Watched {
+    fn look(&mut self, pid: u32) {
+        self.resident_bytes = self.resident_bytes.max(resident_peak_bytes(pid));
+        self.threads.extend(nanos_of_threads(pid).filter(|(thread, _)| *thread != pid));
+    }
+}
+
+/// Processor seconds of a child until it has ended, as the kernel accounts them, and what was seen before.
+fn wait(child: &mut Child) -> io::Result<(f64, Watched)> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    let mut resident = 0;
+    let mut watched = Watched::default();
     loop {
-        resident = resident.max(resident_peak_bytes(child.id()));
+        watched.look(child.id());
         // SAFETY: the kernel writes one rusage there and nothing else; all of its bytes were zero, which is a valid one.
         let (waited, usage) = unsafe {
             let pid = child.id() as libc::pid_t;
@@ -62,7 +88,7 @@ fn wait(child: &mut Child) -> io::Result<(f64, u64)> {
         }
         if waited > 0 {
             let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-            return Ok((seconds(usage.ru_utime) + seconds(usage.ru_stime), resident));
+            return Ok((seconds(usage.ru_utime) + seconds(usage.ru_stime), watched));
         }
         std::thread::sleep(WATCH_EVERY);
     }
@@ -89,12 +115,17 @@ pub fn usage_of(roots: &[u32]) -> Usage {
 
 /// Processor time of one process's threads in milliseconds, to the nanosecond, as the scheduler accounts it.
 pub fn exact_processor_ms(pid: u32) -> f64 {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
-    let nanos = |task: fs::DirEntry| -> Option<f64> {
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok()
-    };
-    tasks.flatten().filter_map(nanos).sum::<f64>() / 1e6
+    nanos_of_threads(pid).map(|(_, nanos)| nanos).sum::<f64>() / 1e6
+}
+
+/// The number of each thread of a process, and its nanoseconds on a processor.
+fn nanos_of_threads(pid: u32) -> impl Iterator<Item = (u32, f64)> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let nanos = text.split_whitespace().next()?.parse().ok()?;
+        Some((thread.file_name().to_str()?.parse().ok()?, nanos))
+    })
 }
 
 /// Resident memory of one process.

@@ -1,6 +1,7 @@
 //! What the wire's candidates are asked to look for: [`Rules`]. Rule: the same files for all of a run.
 
 use crate::mail::Random;
+use crate::traffic::MARKS;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 const RULES: &str = "BENCH_RULES";
 /// How many rules are made where none are named.
 const MADE: usize = 20_000;
+
+/// The first number of the rules for what the traffic is marked with.
+const MARKS_SID: u32 = 9_100_001;
 
 /// Files of rules in a directory of their own.
 pub struct Rules {
@@ -37,6 +41,7 @@ impl Rules {
                 format!("{MADE} made rules")
             }
         };
+        fs::write(directory.join("marks.rules"), of_marks())?;
         if !directory.join("classification.config").exists() {
             fs::write(directory.join("classification.config"), "")?;
         }
@@ -52,6 +57,18 @@ impl Rules {
     pub fn classes(&self) -> PathBuf {
         self.directory.join("classification.config")
     }
+}
+
+/// Rules for what the traffic is marked with, so that it is seen how far somebody has read.
+fn of_marks() -> String {
+    let places = MARKS.iter().flat_map(|mark| [("http", mark), ("smtp", mark)]);
+    let rule = |((protocol, mark), sid)| {
+        format!(
+            "alert {protocol} any any -> any any (msg:\"bench {mark}\"; flow:established; file.data; \
+             content:\"{mark}\"; sid:{sid};)\n"
+        )
+    };
+    places.zip(MARKS_SID..).map(rule).collect()
 }
 
 fn copied(from: &Path, to: &Path) -> io::Result<String> {

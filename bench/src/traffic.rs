@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// What a capture is to have of bytes that are said, at least.
-const SAID_BYTES: usize = 256 << 20;
+const SAID_BYTES: usize = 512 << 20;
 /// How many connections are under way at a time.
 const TOGETHER: usize = 32;
 /// How many pages a connection brings.
@@ -16,6 +16,12 @@ const PAGES: usize = 10;
 const PAGE_BYTES: usize = 40 << 10;
 /// The attachment of a mail, before base64.
 const ATTACHMENT_BYTES: usize = 256 << 10;
+/// In one connection of so many stand the marks that a rule of the bench looks for.
+pub const MARKED_EVERY: u32 = 64;
+/// What marks the beginning of a page or an attachment, and its end.
+pub const MARKS: [&str; 2] = ["lockgate-bench-begins", "lockgate-bench-ends"];
+/// How far from its ends they stand.
+const MARK_FROM_END: usize = 256;
 /// Of each flood.
 const FLOOD_FRAMES: u32 = 1_000_000;
 /// How many connections the flood of overlapping segments has.
@@ -86,15 +92,15 @@ fn outside(number: u32) -> Ipv4Addr {
 pub fn write(spoken: Spoken, segment_bytes: usize, path: &Path) -> io::Result<Made> {
     let mut capture = Capture::create(path)?;
     let mut random = Random::new(segment_bytes as u64);
-    let one = Content::of(spoken)?;
-    let connections = SAID_BYTES.div_ceil(one.bytes());
+    let (plain, marked) = (Content::of(spoken, |_| ())?, Content::of(spoken, mark)?);
+    let connections = SAID_BYTES.div_ceil(plain.bytes());
     let mut numbers = 0..connections as u32;
+    let mut dialogue = |number: u32| {
+        let content = if number % MARKED_EVERY == MARKED_EVERY / 2 { &marked } else { &plain };
+        content.dialogue(number, segment_bytes, &mut random)
+    };
     loop {
-        let now: Vec<Dialogue> = numbers
-            .by_ref()
-            .take(TOGETHER)
-            .map(|number| one.dialogue(number, segment_bytes, &mut random))
-            .collect();
+        let now: Vec<Dialogue> = numbers.by_ref().take(TOGETHER).map(&mut dialogue).collect();
         if now.is_empty() {
             break;
         }
@@ -103,6 +109,14 @@ pub fn write(spoken: Spoken, segment_bytes: usize, path: &Path) -> io::Result<Ma
     let made = Made { frames: capture.frames, bytes: capture.bytes };
     capture.finish()?;
     Ok(made)
+}
+
+/// Puts the marks there.
+fn mark(bytes: &mut [u8]) {
+    let places = [MARK_FROM_END, bytes.len() - MARK_FROM_END];
+    for (mark, place) in MARKS.iter().zip(places) {
+        bytes[place..place + mark.len()].copy_from_slice(mark.as_bytes());
+    }
 }
 
 /// Writes a capture of a flood.
@@ -158,7 +172,8 @@ enum Content {
 }
 
 impl Content {
-    fn of(spoken: Spoken) -> io::Result<Self> {
+    /// With what is made of the page or the attachment.
+    fn of(spoken: Spoken, make: fn(&mut [u8])) -> io::Result<Self> {
         Ok(match spoken {
             Spoken::Http => {
                 let request = "GET /news/today.html HTTP/1.1\r\nHost: www.news.test\r\n\
@@ -171,11 +186,14 @@ impl Content {
                      Connection: keep-alive\r\n\r\n"
                 )
                 .into_bytes();
-                response.extend(page(PAGE_BYTES));
+                let mut page = page(PAGE_BYTES);
+                make(&mut page);
+                response.extend(page);
                 Self::Http { request: request.into(), response }
             }
             Spoken::Smtp => {
-                let attachment = mail::executable(ATTACHMENT_BYTES)?;
+                let mut attachment = mail::executable(ATTACHMENT_BYTES)?;
+                make(&mut attachment);
                 Self::Smtp { mail: mail::with_attachment("program", "program.bin", attachment).wire }
             }
         })

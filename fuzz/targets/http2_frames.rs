@@ -19,10 +19,14 @@ fn read<'p>(is_client: bool, pieces: impl IntoIterator<Item = &'p [u8]>) -> Vec<
                     all.push((stream, format!("{is_last} {fields:?}"), Vec::new()));
                 }
                 Http2Frame::Content { stream, bytes } => match all.last_mut() {
-                    Some((last, what, content)) if *last == stream && what == "content" => content.extend(bytes),
+                    Some((last, what, content)) if *last == stream && what == "content" => {
+                        content.extend(bytes)
+                    }
                     _ => all.push((stream, "content".to_owned(), bytes.to_vec())),
                 },
-                Http2Frame::End { stream, is_reset } => all.push((stream, format!("ends {is_reset}"), Vec::new())),
+                Http2Frame::End { stream, is_reset } => {
+                    all.push((stream, format!("ends {is_reset}"), Vec::new()))
+                }
                 Http2Frame::Lost => all.push((0, "lost".to_owned(), Vec::new())),
             }
         }

@@ -1,7 +1,7 @@
 //! Segments of one text, in any order and overlap. Rule: what is delivered at a place is what was sent for it.
 #![no_main]
 
-use lockgate_fuzz::packets::{Watch, segment, small, text};
+use lockgate_fuzz::packets::{Ends, Watch, small, text};
 use lockgate_packet::{LinkType, Time, Tracker};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         tracker.packet(
             Time::from_seconds(1),
             LinkType::Raw,
-            &segment(side, flags, at, ack, bytes),
+            &Ends { port: 80 }.segment(side, flags, at, ack, bytes),
             &mut watch,
         );
     };

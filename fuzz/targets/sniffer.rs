@@ -1,14 +1,19 @@
-//! What two sides say, in segments: protocols are recognised, read and told of. Rule: each flow that begins ends, and what is
-//! written is JSON.
+//! What two sides say, in segments: protocols are recognised, read and told of. Rule: each flow that
+//! begins ends, and what is written is JSON.
 #![no_main]
 
-use lockgate_capture::{Enforcement, Engines, Evidence, Forwarded, Frame, Proxies, Reporting, Sniffer, Unbegun};
-use lockgate_fuzz::packets::{segment, small};
+use lockgate_capture::{
+    Enforcement, Engines, Evidence, Forwarded, Frame, Proxies, Reporting, Sniffer, Stats, Unbegun,
+};
+use lockgate_fuzz::packets::{Ends, small};
 use lockgate_ids::{Database, Sources};
 use lockgate_inspect::{Generation, Policy, Pools};
 use lockgate_model::{Limits, Pool};
 use lockgate_packet::{LinkType, Time};
 use std::sync::{Arc, OnceLock};
+
+/// What servers listen at.
+const PORTS: [u8; 4] = [80, 53, 21, 25];
 
 const RULES: &[u8] = b"alert http any any -> any any (http.uri; content:\"a\"; sid:1;)\n\
     alert tcp any any -> any any (content:\"b\"; sid:2;)\n\
@@ -26,7 +31,8 @@ fn database() -> Arc<Database> {
 }
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    let [choice, rest @ ..] = input else { return };
+    let [choice, place, rest @ ..] = input else { return };
+    let (ends, is_datagrams) = (Ends { port: PORTS[usize::from(place & 3)] }, place & 4 != 0);
     let rules = database();
     let generation = Generation {
         number: 1,
@@ -50,7 +56,10 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let mut sniffer = Sniffer::new(small(choice & 0x7f), engines, &mut out, reporting);
     let mut next = [1000u32, 2000];
     let mut put = |side: usize, flags: u8, at: u32, ack: u32, bytes: &[u8]| {
-        let bytes = segment(side, flags, at, ack, bytes);
+        let bytes = match is_datagrams {
+            true => ends.datagram(side, bytes),
+            false => ends.segment(side, flags, at, ack, bytes),
+        };
         let (time, link) = (Time::from_seconds(1), LinkType::Raw);
         let wire_bytes = bytes.len() as u32;
         sniffer.frame(&Frame { time, link, link_number: 101, bytes: &bytes, wire_bytes, is_unsummed: false });
@@ -72,6 +81,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         put(1 - side, 0x10, next[1 - side], next[side], b"");
         rest = behind;
     }
+    sniffer.stats(Stats::default());
     sniffer.end().unwrap();
     for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         assert!(std::str::from_utf8(line).is_ok_and(|line| line.starts_with('{') && line.ends_with('}')));

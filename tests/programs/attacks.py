@@ -2,7 +2,7 @@
 
     attacks.py WHAT SOURCE SERVER PORT
 
-WHAT: ping (fragments beyond 65,535 bytes), scan (SYNs to 30 ports), fragments, overlap, plain (requests).
+WHAT: ping (fragments beyond 65,535 bytes), scan (SYNs to 30 ports, of which it says how many answer), fragments, overlap, plain (requests).
 """
 import socket
 import struct
@@ -43,8 +43,8 @@ def segment(own, sequence, ack, flags, data=b""):
     return header(checksum(addresses + struct.pack("!HH", 6, length) + header(0) + data)) + data
 
 
-def answers(own):
-    """Segments of the server: flags, sequence number, data."""
+def segments():
+    """What the server sends, until nothing more comes: its port, the one it is sent to, and all of the segment."""
     while True:
         try:
             packet = heard.recv(65535)
@@ -54,7 +54,13 @@ def answers(own):
         if packet[9] != 6 or packet[12:16] != addresses[4:] or packet[16:20] != addresses[:4]:
             continue
         tcp = packet[ip:total]
-        if struct.unpack("!HH", tcp[:4]) == (port, own):
+        yield *struct.unpack("!HH", tcp[:4]), tcp
+
+
+def answers(own):
+    """Segments of the connection from this port: flags, sequence number, data."""
+    for of, to, tcp in segments():
+        if (of, to) == (port, own):
             yield tcp[13], struct.unpack("!I", tcp[4:8])[0], tcp[(tcp[12] >> 4) * 4 :]
 
 
@@ -118,5 +124,8 @@ elif what == "scan":
     for number in range(30):
         port = 2000 + number
         send(6, segment(40000, 7, 0, 2))
+    # Nobody listens there: a server that is asked says so.
+    answered = {of for of, to, tcp in segments() if to == 40000 and tcp[13] & 4}
+    print(f"{len(answered)} ports answered")
 else:
     request(41000 + len(what), {"plain": plain, "fragments": fragments, "overlap": overlap}[what])

@@ -9,7 +9,7 @@ use lockgate_tests::wait;
 use std::fs;
 
 const RULES: &str = r#"ACTION ip any any -> any any (msg:"Tests: ping of death"; decode-event:ipv4.frag_pkt_too_large; sid:1;)
-alert tcp any any -> any any (msg:"Tests: scan"; flags:S; threshold:type both, track by_src, count 20, seconds 60; sid:2;)
+ACTION tcp any any -> any any (msg:"Tests: scan"; flags:S; threshold:type both, track by_src, count 20, seconds 600; sid:2;)
 ACTION http any any -> any any (msg:"Tests: attack"; flow:established,to_server; http.uri; content:"/secret/attack"; sid:3;)
 "#;
 /// From here attacks come: an address that no kernel answers for.
@@ -86,7 +86,7 @@ fn what_passes_an_interface_is_told_as_it_passes() {
     run(live.lab.client.command("curl").args(["-sS", "-o", "/dev/null", &live.nginx.url("page")]));
     live.send("ping");
     live.until_event(&["\"signature_id\":1", "allowed", ATTACKER]);
-    live.send("scan");
+    assert_eq!(live.send("scan").trim(), "30 ports answered");
     live.until_event(&["\"signature_id\":2", ATTACKER]);
     assert!(live.send("fragments").contains("nobody may have"));
     live.until_event(&["\"signature_id\":3", "\"src_port\":41009"]);
@@ -115,6 +115,10 @@ fn what_rules_drop_does_not_pass_the_queue() {
     assert!(!live.send("overlap").contains("nobody may have"));
     live.until_event(&["\"signature_id\":3", "blocked", "\"src_port\":41007"]);
     assert!(live.send("plain").contains("an ordinary page"));
+    // Three of the twenty went to what is above; with the twentieth it is a scan.
+    assert_eq!(live.send("scan").trim(), "16 ports answered");
+    live.until_event(&["\"signature_id\":2", "blocked", ATTACKER]);
+    assert_eq!(live.send("plain").trim(), "no connection");
     let log = live.nginx.log();
     assert!(!log.iter().any(|line| line.contains("secret")), "{log:?}");
     let events = live.end();

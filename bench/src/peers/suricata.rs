@@ -46,6 +46,18 @@ pub fn read(home: &Path, rules: &Rules, capture: &Path, depths: Depths) -> io::R
     finish(&mut command)
 }
 
+/// How long it says that the last capture took: from when the rules were there to when all packets were done with.
+///
+/// # Errors
+///
+/// Where it has not said.
+pub fn elapsed_seconds(home: &Path) -> io::Result<f64> {
+    let log = fs::read_to_string(home.join("suricata.log"))?;
+    let said = log.rsplit_once("time elapsed ").and_then(|(_, behind)| behind.split_once('s'));
+    said.and_then(|(seconds, _)| seconds.parse().ok())
+        .ok_or_else(|| io::Error::other("suricata.log does not say how long reading took"))
+}
+
 /// How many alerts it has told of.
 pub fn alerts(home: &Path) -> usize {
     crate::rules::alerts(&home.join("eve.json"))

@@ -19,16 +19,15 @@ pub fn run(directory: &Path) -> io::Result<()> {
         let path = line.path("capture.pcap");
         let made = traffic::flood(flood, &path)?;
         let costs = line.costs(&READERS, &path)?;
-        let heads = ["candidate", "processor s", "of it loading", "packets/s", "MiB", "of it loading"];
+        let heads = ["candidate", "reading s", "loading s", "packets/s", "MiB", "of it loading"];
         let mut table = Table::new(&format!("{}: {} frames", flood.name(), made.frames), &heads);
         for ((reader, cost), loading) in READERS.iter().zip(&costs).zip(&loading) {
-            let seconds = cost.seconds - loading.seconds;
             table.row(
                 reader.name(),
                 &[
                     format!("{:.2}", cost.seconds),
-                    format!("{:.2}", loading.seconds),
-                    format!("{:.0}", made.frames as f64 / seconds),
+                    format!("{:.2}", cost.loading),
+                    format!("{:.0}", made.frames as f64 / cost.seconds),
                     format!("{}", cost.resident_bytes >> 20),
                     format!("{}", loading.resident_bytes >> 20),
                 ],

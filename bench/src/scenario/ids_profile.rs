@@ -11,17 +11,19 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// What the functions have in their names that make what is searched for, when rules are loaded and when a flow of a new kind comes. All that
+/// they call is of that, too.
+const LOADING: &[&str] = &[
+    "lockgate::rules",
+    "lockgate_ids::compiler",
+    "lockgate_matcher::set::PatternSet::compile",
+    "lockgate_matcher::database::Database::new",
+    "drop_in_place<lockgate_ids::database",
+];
+const LOADING_NAME: &str = "loading, and making searches";
+
 /// What the functions of a part have in their names; the first that fits counts.
-const PARTS: [(&str, &[&str]); 8] = [
-    (
-        "loading",
-        &[
-            "lockgate_ids::compiler",
-            "lockgate_ids::ruleset",
-            "lockgate::rules",
-            "drop_in_place<lockgate_ids::database",
-        ],
-    ),
+const PARTS: [(&str, &[&str]); 7] = [
     ("matching", &["lockgate_matcher::", "lockgate_ids::search"]),
     ("rule evaluation", &["lockgate_ids::", "lockgate_perl::"]),
     ("reassembly", &["lockgate_packet::stream", "lockgate_packet::pieces", "lockgate_packet::fragments"]),
@@ -57,7 +59,7 @@ pub fn run(directory: &Path) -> io::Result<()> {
             ["percent of the time"].into_iter().chain(names.iter().map(String::as_str)).collect();
         let mut table =
             Table::new(&format!("{}: where the time goes ({})", spoken.name(), line.rules.words), &heads);
-        for part in PARTS.iter().map(|(part, _)| *part).chain([OTHERS]) {
+        for part in [LOADING_NAME].into_iter().chain(PARTS.map(|(part, _)| part)).chain([OTHERS]) {
             let cells: Vec<String> = columns
                 .iter()
                 .map(|samples| {
@@ -92,13 +94,14 @@ fn profile(line: &Line, capture: &Path) -> io::Result<BTreeMap<&'static str, u64
     let mut script = script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut counts = BTreeMap::new();
     if let Some(out) = script.stdout.take() {
-        // A sample is the functions that it is in, the innermost first, and an empty line.
-        let mut part = None;
+        // A sample is the functions that it is in, the innermost first, between empty lines.
+        let mut functions = Vec::new();
         for line in BufReader::new(out).lines().map_while(Result::ok) {
-            if line.trim().is_empty() {
-                *counts.entry(part.take().unwrap_or(OTHERS)).or_default() += 1;
-            } else if part.is_none() {
-                part = part_of(&line);
+            if !line.trim().is_empty() {
+                functions.push(line);
+            } else if !functions.is_empty() {
+                *counts.entry(part_of(&functions)).or_default() += 1;
+                functions.clear();
             }
         }
     }
@@ -107,8 +110,12 @@ fn profile(line: &Line, capture: &Path) -> io::Result<BTreeMap<&'static str, u64
     Ok(counts)
 }
 
-/// The part that a function belongs to.
-fn part_of(function: &str) -> Option<&'static str> {
-    let fits = |(_, words): &&(&str, &[&str])| words.iter().any(|word| function.contains(word));
-    PARTS.iter().find(fits).map(|(part, _)| *part)
+/// The part that a sample belongs to.
+fn part_of(functions: &[String]) -> &'static str {
+    let has = |function: &String, words: &[&str]| words.iter().any(|word| function.contains(word));
+    if functions.iter().any(|function| has(function, LOADING)) {
+        return LOADING_NAME;
+    }
+    let of = |function| PARTS.iter().find(|(_, words)| has(function, words)).map(|(part, _)| *part);
+    functions.iter().find_map(of).unwrap_or(OTHERS)
 }

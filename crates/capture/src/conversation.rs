@@ -5,7 +5,7 @@ use crate::eve::{Alarm, Eve, Known, Scene};
 use crate::expected::Expected;
 use crate::heard::Heard;
 use crate::sniffer::{Engines, Unbegun};
-use crate::speech::{Speech, Telling, Turn};
+use crate::speech::{Files, Inspector, Recorder, Speech, Telling, Turn};
 use lockgate_ids::{Alert, FoundIn, Watch};
 use lockgate_inspect::Session;
 use lockgate_model::{self as model, Direction, Engine, Protocol, Reason, Security, TransactionId};
@@ -34,6 +34,8 @@ pub struct Conversation {
     watch: Option<Watch>,
     said: Said,
     spoken: Option<Protocol>,
+    /// What files were in that, where content is read.
+    files: Option<Files>,
     /// What was found in one direction waits for a packet that goes there.
     waiting: Vec<Alarm>,
     /// What was odd in one direction does, too.
@@ -78,6 +80,7 @@ impl Conversation {
             watch: engines.rules.as_ref().map(|rules| Watch::new(rules, flow)),
             said: Said::Beginning(Vec::new()),
             spoken: None,
+            files: None,
             waiting: Vec::new(),
             odd: Vec::new(),
             heard: None,
@@ -150,8 +153,8 @@ impl Conversation {
                     && let Some(file) = around.expected.meet(flow)
                 {
                     self.spoken = Some(Protocol::FtpData);
-                    let session = self.session(around.engines, flow, Protocol::FtpData);
-                    self.said = Said::In(Speech::of_file(session, file));
+                    let inspector = self.inspector(around.engines, flow, Protocol::FtpData);
+                    self.said = Said::In(Speech::of_file(inspector, file));
                     return self.say(flow, around, |speech, telling| _ = speech.data(chunk, telling));
                 }
                 begun.push((chunk.direction, chunk.bytes.to_vec()));
@@ -186,6 +189,9 @@ impl Conversation {
         let (direction, flow) = (self.way(gap.direction), &*self.seen(flow));
         if let Some([up, down]) = self.heard.as_deref_mut() {
             if direction == Direction::ToServer { up } else { down }.miss(gap.bytes);
+        }
+        if let Some(files) = &self.files {
+            files.miss(direction);
         }
         match &mut self.said {
             Said::In(_) => {
@@ -244,6 +250,9 @@ impl Conversation {
             && self.waiting.is_empty()
         {
             speech.forget();
+            if let Some(files) = &self.files {
+                files.forget();
+            }
         }
     }
 
@@ -324,6 +333,10 @@ impl Conversation {
         around.eve.alert(alarm, scene, |event| {
             if let (Said::In(speech), Some(transaction)) = (&self.said, alarm.transaction) {
                 speech.describe(transaction, event);
+                let files = self.files.as_ref().map(|files| files.of(transaction)).unwrap_or_default();
+                if !files.is_empty() {
+                    event.objects("files", &files, |object, file| file.write(object));
+                }
             }
         });
     }
@@ -340,8 +353,8 @@ impl Conversation {
         let Around { expected, eve, .. } = around;
         let alarms = &mut self.waiting;
         go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
-        let mut lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..);
-        if let Some(alarm) = lost.next_back() {
+        let lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..).next_back();
+        if let Some(alarm) = lost {
             around.eve.incomplete(flow, alarm.direction, Reason::Held);
         }
         for (name, direction) in odd {
@@ -354,6 +367,18 @@ impl Conversation {
                 }
             }
             around.eve.anomaly(flow, direction, self.spoken, name);
+        }
+        self.tell_files(flow, around);
+    }
+
+    /// Files that have ended are told.
+    fn tell_files<W: Write>(&self, flow: &Flow, around: &mut Around<'_, W>) {
+        let (Some(files), Said::In(speech)) = (&self.files, &self.said) else { return };
+        for file in files.take_ended() {
+            around.eve.file(flow, file.direction, self.spoken, |event| {
+                speech.describe(file.transaction, event);
+                event.object("fileinfo", |object| file.write(object));
+            });
         }
     }
 
@@ -411,7 +436,7 @@ impl Conversation {
         self.spoken = Some(spoken);
         let speech = match spoken {
             Protocol::Http | Protocol::Smtp | Protocol::Pop3 | Protocol::FtpData => {
-                Speech::with_content(spoken, self.session(engines, flow, spoken), begun)
+                Speech::with_content(spoken, self.inspector(engines, flow, spoken), begun)
             }
             _ => Speech::plain(spoken, self.watch.as_mut().map(|watch| watch.speaks(spoken))),
         };
@@ -426,7 +451,7 @@ impl Conversation {
         }
     }
 
-    fn session(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol) -> Session {
+    fn inspector(&mut self, engines: &Engines, flow: &Flow, spoken: Protocol) -> Inspector {
         let mut known = self.watch.as_mut().map(|watch| watch.speaks(spoken));
         let about = model::Flow {
             id: flow.id,
@@ -436,9 +461,15 @@ impl Conversation {
             server: SocketAddr::new(flow.server.address, flow.server.port),
             listener: String::new(),
         };
-        Session::open_beside(Arc::clone(&engines.generation), &engines.pools, about, |database| {
-            if database.engine() == Engine::Ids { known.take() } else { None }
-        })
+        let files = self.files.get_or_insert_default().clone();
+        let generation = Arc::clone(&engines.generation);
+        let session =
+            Session::open_beside(generation, &engines.pools, about, |database| match database.engine() {
+                Engine::Ids => known.take(),
+                Recorder::ENGINE => Some(files.state()),
+                _ => None,
+            });
+        Inspector { session, files }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::eve::{Alarm, Eve, Reporting, Scene, Stats};
 use crate::expected::Expected;
 use crate::file::Frame;
 use crate::passage::{Passage, StoppedFragments};
+use crate::speech::Recorder;
 use lockgate_ids::{Database, Watch};
 use lockgate_inspect::{Generation, Pools};
 use lockgate_model::{Direction, Reason};
@@ -95,6 +96,15 @@ struct Ears<W> {
 }
 
 impl Engines {
+    /// The same, and one that notes files.
+    fn with_recorder(self) -> Self {
+        let Generation { number, databases, policy, limits } = &*self.generation;
+        let recorder: Arc<dyn lockgate_model::Database> = Arc::new(Recorder);
+        let databases = databases.iter().cloned().chain([recorder]).collect();
+        let (policy, limits) = (Arc::clone(policy), Arc::clone(limits));
+        Self { generation: Arc::new(Generation { number: *number, databases, policy, limits }), ..self }
+    }
+
     /// Whether what an alarm is about goes no further.
     pub(crate) fn stops(&self, alarm: &Alarm) -> bool {
         self.enforcement == Enforcement::Stopped && alarm.wants_stop()
@@ -104,6 +114,7 @@ impl Engines {
 impl<W: Write> Sniffer<W> {
     /// Nothing has been seen yet; events are written to `out`.
     pub fn new(settings: Settings, engines: Engines, out: W, reporting: Reporting) -> Self {
+        let engines = engines.with_recorder();
         let stray = engines.rules.as_ref().map(Watch::stray);
         let ears = Ears {
             engines,

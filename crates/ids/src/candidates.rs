@@ -143,10 +143,11 @@ impl Candidates {
             if self.is_passed || is_told {
                 continue;
             }
-            match database.decide(rule, &mut locked(memory), facts.pair(direction)) {
-                Decision::Told(Wish::Pass) => self.is_passed = true,
-                Decision::Told(wish) => told.push((rule, offset, wish)),
-                Decision::NotNow | Decision::Silent => continue,
+            let decision = database.decide(rule, &mut locked(memory), facts.pair(direction));
+            match decision.in_proxy() {
+                Some(Wish::Pass) => self.is_passed = true,
+                Some(wish) => told.push((rule, offset, wish)),
+                None => continue,
             }
             self.raw_told.push(rule);
         }
@@ -212,10 +213,10 @@ impl Candidates {
         }
         self.open.remove(&ready.rule);
         self.told.push(ready.rule);
-        match decision {
-            Decision::Told(Wish::Pass) => self.is_passed = true,
-            Decision::Told(wish) => told.push(Told { wish, ..ready }),
-            Decision::NotNow | Decision::Silent => {}
+        match decision.in_proxy() {
+            Some(Wish::Pass) => self.is_passed = true,
+            Some(wish) => told.push(Told { wish, ..ready }),
+            None => {}
         }
     }
 }

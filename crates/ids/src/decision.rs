@@ -6,7 +6,7 @@ use crate::flow::locked;
 use crate::hosts::Hosts;
 use crate::memory::Memory;
 use crate::ruleset::bits::{BitAction, Track};
-use crate::thresholds::Pair;
+use crate::thresholds::{Admission, Pair};
 use lockgate_model::Wish;
 
 /// What becomes of a rule that holds.
@@ -14,10 +14,22 @@ use lockgate_model::Wish;
 pub(crate) enum Decision {
     /// What it asks of flow and hosts does not hold now; it may later.
     NotNow,
-    /// It has matched, and is not told.
-    Silent,
+    /// It has matched, and not as often as it must: nothing follows.
+    TooFew,
+    /// It is not told (`noalert`, `suppress`, a limit), and wants this all the same.
+    Silent(Wish),
     /// It is told, and wants this.
     Told(Wish),
+}
+
+impl Decision {
+    /// What a proxy does about it. Rule: what it stops, it says.
+    pub fn in_proxy(self) -> Option<Wish> {
+        match self {
+            Self::Told(wish) | Self::Silent(wish @ (Wish::Stop | Wish::Pass)) => Some(wish),
+            Self::Silent(Wish::Tell) | Self::TooFew | Self::NotNow => None,
+        }
+    }
 }
 
 impl Database {
@@ -33,14 +45,14 @@ impl Database {
             }
             rule.change(&mut noted);
         }
-        if rule.is_silent || rule.tuning.is_suppressed(pair) {
-            return Decision::Silent;
-        }
         let mut wish = rule.signature.wish;
+        let mut is_told = !rule.is_silent && !rule.tuning.is_suppressed(pair);
         if rule.threshold.is_some() || rule.tuning.rate.is_some() {
             let (now, mut thresholds) = ((self.clock)(), locked(&self.thresholds));
-            if rule.threshold.as_ref().is_some_and(|its| !thresholds.admits(number, its, pair, now)) {
-                return Decision::Silent;
+            match rule.threshold.as_ref().map(|its| thresholds.admit(number, its, pair, now)) {
+                Some(Admission::TooFew) => return Decision::TooFew,
+                Some(Admission::Silenced) => is_told = false,
+                Some(Admission::Told) | None => {}
             }
             if let Some(rate) = &rule.tuning.rate
                 && thresholds.exceeds(number, rate, pair, now)
@@ -48,7 +60,7 @@ impl Database {
                 wish = rate.wish;
             }
         }
-        Decision::Told(wish)
+        if is_told { Decision::Told(wish) } else { Decision::Silent(wish) }
     }
 }
 

@@ -31,6 +31,9 @@ pub(crate) fn response_line(line: &[u8], fill: &mut Fill<'_>) {
     fill(Sticky::HttpStatusMessage, words.next().unwrap_or_default());
 }
 
+/// A field's name and value.
+type Field<'h> = (&'h [u8], &'h [u8]);
+
 /// Fields that have a buffer of their own, in lower case.
 const FIELDS: [(&str, Sticky, Option<Direction>); 13] = [
     ("user-agent", Sticky::HttpUserAgent, Some(Direction::ToServer)),
@@ -50,10 +53,10 @@ const FIELDS: [(&str, Sticky, Option<Direction>); 13] = [
 
 /// The buffers of a head's lines, `Name: value` and CRLF each.
 pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut Fill<'_>) {
-    let fields = || lines.split_inclusive(|byte| *byte == b'\n').filter_map(field);
+    let fields: Vec<Field<'_>> = lines.split_inclusive(|byte| *byte == b'\n').filter_map(field).collect();
     let mut names = b"\r\n".to_vec();
     let mut normal = Vec::with_capacity(lines.len());
-    for (name, value) in fields() {
+    for (name, value) in &fields {
         names.extend_from_slice(name);
         names.extend_from_slice(b"\r\n");
         if !name.eq_ignore_ascii_case(b"cookie") && !name.eq_ignore_ascii_case(b"set-cookie") {
@@ -68,8 +71,8 @@ pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut
         Direction::ToServer => Sticky::HttpRequestHeader,
         Direction::ToClient => Sticky::HttpResponseHeader,
     };
-    for (name, value) in fields() {
-        fill(own, &[name, b": ", value].concat());
+    for (name, value) in &fields {
+        fill(own, &[name, &b": "[..], value].concat());
     }
     fill(Sticky::HttpHeaderNames, &names);
     fill(Sticky::HttpStart, &[line, b"\r\n", lines, b"\r\n"].concat());
@@ -83,12 +86,9 @@ pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut
 }
 
 /// All values of one field; of several, with `, ` between them.
-fn one_field<'a, I>(name: &str, sticky: Sticky, fields: &impl Fn() -> I, fill: &mut Fill<'_>)
-where
-    I: Iterator<Item = (&'a [u8], &'a [u8])>,
-{
-    let mut values =
-        fields().filter(|(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value);
+fn one_field(name: &str, sticky: Sticky, fields: &[Field<'_>], fill: &mut Fill<'_>) {
+    let is_named = |field: &&Field<'_>| field.0.eq_ignore_ascii_case(name.as_bytes());
+    let mut values = fields.iter().filter(is_named).map(|(_, value)| *value);
     let Some(first) = values.next() else { return };
     let mut joined = first.to_vec();
     for value in values {
@@ -101,7 +101,7 @@ where
     fill(sticky, &joined);
 }
 
-fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn field(line: &[u8]) -> Option<Field<'_>> {
     let at = line.iter().position(|byte| *byte == b':')?;
     Some((&line[..at], line[at + 1..].trim_ascii()))
 }

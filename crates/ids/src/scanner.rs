@@ -14,7 +14,6 @@ use crate::memory::Memory;
 use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
 use crate::ruleset::transform::Made;
-use crate::search::Patterns;
 use crate::stream::Stream;
 use crate::views::ViewId;
 use lockgate_model::{
@@ -99,10 +98,7 @@ impl Transmission {
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
             if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
-                let (mut state, mut patterns) = (search.begin(), Patterns::default());
-                search.scan(&mut state, bytes, &mut patterns);
-                search.finish(&mut state, &mut patterns);
-                found.extend(search.rules(&patterns));
+                found.extend(search.rules(&search.whole(bytes)));
             }
             found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
             candidates.look(asking, view, Piece::whole(bytes), &mut found);

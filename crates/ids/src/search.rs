@@ -171,6 +171,13 @@ impl Search {
         state.finish(&self.database, &mut |one| found.add(one));
     }
 
+    /// The patterns in a buffer that is there whole.
+    pub fn whole(&self, buffer: &[u8]) -> Patterns {
+        let mut found = Patterns::default();
+        self.begin().scan_last(&self.database, buffer, &mut |one| found.add(one));
+        found
+    }
+
     /// The rules that these patterns are of.
     pub fn rules(&self, found: &Patterns) -> impl Iterator<Item = u32> + '_ {
         let patterns: Vec<u32> = found.0.iter().copied().collect();

@@ -43,6 +43,16 @@ struct Counter {
     next: u32,
 }
 
+/// What becomes of one more match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// The rule has not matched as often as it must: nothing follows.
+    TooFew,
+    Told,
+    /// It has been told often enough; what it wants is done all the same.
+    Silenced,
+}
+
 /// Who is between whom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
@@ -58,8 +68,8 @@ pub(crate) struct Thresholds {
 }
 
 impl Thresholds {
-    /// The rule has matched once more, at that second: whether it is to be told.
-    pub fn admits(&mut self, rule: u32, threshold: &Threshold, between: Pair, now: u64) -> bool {
+    /// The rule has matched once more, at that second.
+    pub fn admit(&mut self, rule: u32, threshold: &Threshold, between: Pair, now: u64) -> Admission {
         let key = Key::of(rule, threshold, between);
         if self.counters.len() >= COUNTERS_MAX && !self.counters.contains_key(&key) {
             self.make_room();
@@ -72,23 +82,25 @@ impl Thresholds {
             *counter = fresh;
         }
         counter.count = counter.count.saturating_add(1);
+        let told_or = |is_told, otherwise| if is_told { Admission::Told } else { otherwise };
         match threshold.kind {
-            ThresholdKind::Limit => counter.count <= threshold.count,
-            ThresholdKind::Both => counter.count == threshold.count,
-            ThresholdKind::Filter => counter.count > threshold.count,
+            ThresholdKind::Limit => told_or(counter.count <= threshold.count, Admission::Silenced),
+            ThresholdKind::Both if counter.count > threshold.count => Admission::Silenced,
+            ThresholdKind::Both => told_or(counter.count == threshold.count, Admission::TooFew),
+            ThresholdKind::Filter => told_or(counter.count > threshold.count, Admission::TooFew),
             ThresholdKind::Threshold => {
                 let is_full = counter.count >= threshold.count;
                 if is_full {
                     counter.count = 0;
                 }
-                is_full
+                told_or(is_full, Admission::TooFew)
             }
             ThresholdKind::Backoff { multiplier } => {
                 let is_next = counter.count == counter.next;
                 if is_next {
                     counter.next = counter.next.saturating_mul(multiplier.max(2));
                 }
-                is_next
+                told_or(is_next, Admission::Silenced)
             }
         }
     }
@@ -98,7 +110,7 @@ impl Thresholds {
         let RateFilter { counting, count, seconds, timeout, .. } = *rate;
         let threshold = Threshold { kind: ThresholdKind::Filter, counting, count, seconds };
         // Counted apart from how often the rule is told.
-        let is_over = self.admits(rule | RATE, &threshold, between, now);
+        let is_over = self.admit(rule | RATE, &threshold, between, now) == Admission::Told;
         let key = Key::of(rule | RATE, &threshold, between);
         if is_over
             && let Some(counter) = self.counters.get_mut(&key)
@@ -129,23 +141,29 @@ impl Thresholds {
 mod tests {
     use super::*;
 
-    fn told(kind: ThresholdKind, count: u32, times: &[u64]) -> Vec<bool> {
+    /// What becomes of a match at each of these seconds: told (T), silenced (s), or too few (-).
+    fn becomes(kind: ThresholdKind, count: u32, times: &[u64]) -> String {
         let threshold = Threshold { kind, counting: Counting::Source, count, seconds: 60 };
         let address = IpAddr::from([10, 0, 0, 1]);
         let pair = Pair { source: address, destination: address, flow: 1 };
         let mut thresholds = Thresholds::default();
-        times.iter().map(|now| thresholds.admits(1, &threshold, pair, *now)).collect()
+        let letter = |now: &u64| match thresholds.admit(1, &threshold, pair, *now) {
+            Admission::Told => 'T',
+            Admission::Silenced => 's',
+            Admission::TooFew => '-',
+        };
+        times.iter().map(letter).collect()
     }
 
     #[test]
     fn each_kind_counts_in_its_way() {
         let times = [0, 1, 2, 3, 60, 61];
-        assert_eq!(told(ThresholdKind::Limit, 1, &times), [true, false, false, false, true, false]);
-        assert_eq!(told(ThresholdKind::Threshold, 2, &times), [false, true, false, true, false, true]);
-        assert_eq!(told(ThresholdKind::Both, 2, &times), [false, true, false, false, false, true]);
-        assert_eq!(told(ThresholdKind::Filter, 2, &times), [false, false, true, true, false, false]);
+        assert_eq!(becomes(ThresholdKind::Limit, 1, &times), "TsssTs");
+        assert_eq!(becomes(ThresholdKind::Threshold, 2, &times), "-T-T-T");
+        assert_eq!(becomes(ThresholdKind::Both, 2, &times), "-Tss-T");
+        assert_eq!(becomes(ThresholdKind::Filter, 2, &times), "--TT--");
         let backoff = ThresholdKind::Backoff { multiplier: 2 };
-        assert_eq!(told(backoff, 1, &[0, 1, 2, 3, 4]), [true, true, false, true, false]);
+        assert_eq!(becomes(backoff, 1, &[0, 1, 2, 3, 4]), "TTsTs");
     }
 
     #[test]
@@ -155,12 +173,8 @@ mod tests {
         let mut thresholds = Thresholds::default();
         for host in 0..COUNTERS_MAX as u32 * 2 {
             let source = IpAddr::from(host.to_be_bytes());
-            assert!(thresholds.admits(
-                1,
-                &threshold,
-                Pair { source, destination: source, flow: 0 },
-                host.into()
-            ));
+            let pair = Pair { source, destination: source, flow: 0 };
+            assert_eq!(thresholds.admit(1, &threshold, pair, host.into()), Admission::Told);
             assert!(thresholds.counters.len() <= COUNTERS_MAX);
         }
     }

@@ -13,7 +13,7 @@ use crate::packets::side::{Side, payload_holds};
 use crate::ruleset::bits::FlowState as State;
 use crate::ruleset::header::Protocol;
 use crate::ruleset::sticky::Sticky;
-use crate::search::{Patterns, Search, Searches};
+use crate::search::{Search, Searches};
 use crate::thresholds::Pair;
 use lockgate_model::{self as model, Buffer, Direction, FlowState, Hit, PartId, TransactionId, Wish};
 use lockgate_packet::{Chunk, Flow, Ip, Origin, Packet, Place, Tcp, Transport, Verdict, tcp_flag};
@@ -419,8 +419,8 @@ impl Watch {
         let decision = database.decide(candidate.rule, &mut locked(&self.memory), pair);
         let (wish, is_told) = match decision {
             Decision::Told(wish) => (wish, true),
-            Decision::Silent if rule.signature.wish == Wish::Stop => (Wish::Stop, false),
-            Decision::Silent | Decision::NotNow => return None,
+            Decision::Silent(wish @ (Wish::Stop | Wish::Pass)) => (wish, false),
+            Decision::Silent(Wish::Tell) | Decision::TooFew | Decision::NotNow => return None,
         };
         let found_in =
             if asked.is_of_flow && found_in == FoundIn::Packet { FoundIn::Stream } else { found_in };
@@ -536,9 +536,7 @@ fn is_read(tcp: &Tcp<'_>) -> bool {
 /// The rules whose patterns are in a payload.
 fn search(search: Option<&Search>, payload: &[u8], found: &mut Vec<Candidate>) {
     let Some(search) = search else { return };
-    let (mut state, mut patterns) = (search.begin(), Patterns::default());
-    search.scan(&mut state, payload, &mut patterns);
-    search.finish(&mut state, &mut patterns);
+    let patterns = search.whole(payload);
     if !patterns.is_empty() {
         found.extend(search.rules(&patterns).map(|rule| Candidate { rule, found: Found::Pattern }));
     }

@@ -38,9 +38,13 @@ impl Progress {
     /// So many more are done.
     pub fn advance(&mut self, bytes: u64, what: &str) {
         self.done_bytes += bytes;
+        // Mostly nobody watches, and the clock need not be asked.
+        if !self.is_terminal {
+            return;
+        }
         let now = Instant::now();
         let is_due = self.drawn.map_or(now - self.begun >= PATIENCE, |drawn| now - drawn >= INTERVAL);
-        if self.is_terminal && is_due {
+        if is_due {
             self.drawn = Some(now);
             let _ = write!(
                 stderr(),

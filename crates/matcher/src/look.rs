@@ -9,7 +9,7 @@ mod sieve;
 
 pub use bloom::Bloom;
 pub use marks::Marks;
-pub use pairs::Pairs;
+pub use pairs::{KNOWN, Pairs};
 pub use sieve::{Passed, Probe, ROUND, Sieve, key};
 
 /// How many looks are taken before the hits are gone through.

@@ -202,6 +202,18 @@ impl Scanner {
         }
     }
 
+    /// Scans all the rest of the stream, which ends behind it. Nothing may be scanned afterwards.
+    pub fn scan_last(
+        &mut self,
+        database: &Database,
+        rest: &[u8],
+        on_match: &mut dyn FnMut(Match) -> Interest,
+    ) {
+        let (before, last) = rest.split_at(rest.len().saturating_sub(1) / PIECE_BYTES * PIECE_BYTES);
+        self.scan(database, before, on_match);
+        self.step(database, last, More::Ended, on_match);
+    }
+
     /// The stream has ended: reports the matches that hung on this. Nothing may be scanned afterwards.
     pub fn finish(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         self.step(database, &[], More::Ended, on_match);
@@ -223,8 +235,10 @@ impl Scanner {
         }
         self.found.report(database, on_match);
         self.offset = view.end();
-        self.found.forget(database, self.offset);
-        keep_tail(&mut self.tail, chunk, database.tail_bytes());
+        if more == More::Follows {
+            self.found.forget(database, self.offset);
+            keep_tail(&mut self.tail, chunk, database.tail_bytes());
+        }
     }
 
     /// Searches for what is not deferred.

@@ -1,12 +1,13 @@
 //! Search for short windows: a pair of bytes of each, at every place. Rule: finds every occurrence of every window, and some
 //! places that are none; it never verifies.
 //!
-//! Such pairs stand everywhere, so what is found is told apart at once by eight bytes around it.
+//! Such pairs stand everywhere, so the bytes before them are looked at, too, and what is found is told apart at once by eight bytes around it.
 
 use crate::blocks::{Candidate, Shape, Sought, When, ways};
 use crate::fragment::Check;
-use crate::look::{Hits, LOOKS_MAX, Pairs};
+use crate::look::{Hits, KNOWN, LOOKS_MAX, Pairs};
 use crate::view::View;
+use crate::wildcard::Cell;
 
 /// How long the pair is.
 const PAIR: usize = 2;
@@ -47,7 +48,8 @@ impl Short {
             let pair = &window.cells[window.cells.len() - PAIR..];
             ways(pair, shape.folding, &mut |word| keyed.push((((word >> 48) as u16).to_le_bytes(), number)));
         }
-        let pairs = Pairs::new(keyed.iter().map(|(pair, _)| *pair), rates);
+        let known = keyed.iter().map(|(pair, number)| known(*pair, &windows[*number].window.cells));
+        let pairs = Pairs::new(known, rates);
         keyed.sort_unstable_by_key(|(pair, number)| (pairs.number(*pair), *number));
         let mut starts = vec![0];
         let mut entries = Vec::with_capacity(keyed.len());
@@ -83,7 +85,9 @@ impl Short {
         let Some(last) = view.end().min(self.shape.until).checked_sub(start) else { return };
         let last = last as usize;
         let before = start.checked_sub(1).and_then(|before| view.byte(before));
-        if let (Some(before), Some(first)) = (before, view.chunk()[..last].first()) {
+        if let (Some(before), Some(first)) = (before, view.chunk()[..last].first())
+            && self.pairs.holds([before, *first])
+        {
             self.report([before, *first], 1, view, found);
         }
         let mut hits = Hits::new();
@@ -98,12 +102,9 @@ impl Short {
         }
     }
 
-    /// A pair stands before a place of the chunk.
+    /// A pair that is one of them stands before a place of the chunk.
     #[inline]
     fn report(&self, pair: [u8; 2], place: usize, view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
-        if !self.pairs.holds(pair) {
-            return;
-        }
         let number = self.pairs.number(pair);
         let Some([from, to]) = self.starts.get(number..number + 2) else { return };
         for entry in &self.entries[*from as usize..*to as usize] {
@@ -115,6 +116,15 @@ impl Short {
             }
         }
     }
+}
+
+/// A pair, and as many of the window's bytes before it as are looked at: any, where it has fewer.
+fn known(pair: [u8; PAIR], window: &[Cell]) -> [Cell; KNOWN] {
+    let mut known = [Cell::ANY; KNOWN];
+    let before = window[..window.len() - PAIR].iter().rev();
+    known[..KNOWN - PAIR].iter_mut().rev().zip(before).for_each(|(known, cell)| *known = *cell);
+    known[KNOWN - PAIR..].copy_from_slice(&pair.map(Cell::exact));
+    known
 }
 
 lockgate_stored::stored!(struct Entry { check, reach, segment });

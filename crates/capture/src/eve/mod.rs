@@ -3,6 +3,7 @@
 mod alert;
 mod anomaly;
 mod ends;
+mod file;
 mod flow;
 mod stats;
 

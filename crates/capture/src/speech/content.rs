@@ -1,13 +1,25 @@
 //! What one message carries, on its way through the engines: [`Content`]. Rule: each finding is told once.
 
+use super::files::{Carries, Files};
 use crate::eve::Alarm;
 use lockgate_inspect::{HoldPlan, Inspection, Progress, Root, Session};
 use lockgate_model::{Buffer, Direction, Engine, Reason, Transaction, TransactionId};
 use std::sync::Arc;
 
+/// Who inspects what a flow carries.
+pub struct Inspector {
+    /// The engines.
+    pub session: Session,
+    /// The files that they have seen.
+    pub files: Files,
+}
+
 /// One message's inspection.
 pub struct Content {
     inspection: Inspection,
+    files: Files,
+    /// The number that its files are noted with.
+    message: u64,
     transaction: u64,
     direction: Direction,
     told: usize,
@@ -22,17 +34,27 @@ pub struct Envelope {
     pub recipients: Vec<String>,
     /// What a file is called.
     pub name: Option<String>,
+    /// Whether it is one more reading of a message that has been read.
+    pub is_other_reading: bool,
 }
 
 impl Content {
     /// A message begins.
     pub fn begin(
-        session: &mut Session,
+        inspector: &mut Inspector,
         root: Root,
         transaction: u64,
         direction: Direction,
         envelope: Envelope,
     ) -> Self {
+        let Inspector { session, files } = inspector;
+        let carries = match &root {
+            _ if envelope.is_other_reading => Carries::Nothing,
+            Root::File => Carries::Content(0),
+            Root::Coded(codings) => Carries::Content(u16::try_from(codings.len()).unwrap_or(u16::MAX)),
+            Root::Mail | Root::Form { .. } => Carries::Named,
+        };
+        let message = files.begin(carries);
         let group = Arc::clone(session.group_for(None));
         let about = Transaction {
             id: TransactionId(transaction),
@@ -44,7 +66,7 @@ impl Content {
             length: None,
         };
         let inspection = session.begin(&about, group, root, HoldPlan::Discard);
-        Self { inspection, transaction, direction, told: 0 }
+        Self { inspection, files: files.clone(), message, transaction, direction, told: 0 }
     }
 
     /// Something about the message itself, before its content.
@@ -70,6 +92,7 @@ impl Content {
     pub fn finish(mut self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) -> Vec<Reason> {
         if let Some(reason) = cut {
             self.inspection.incomplete(reason);
+            self.files.cut(self.message);
         }
         while self.inspection.finish() == Progress::Busy {}
         self.tell(alarms);

@@ -1,9 +1,9 @@
 //! A response that can be read in more than one way: [`Doubt`] has the other readings inspected, too. Rule: all that some client
 //! makes of it is seen, and what more than one reading shows is told once.
 
-use super::content::{Content, Envelope};
+use super::content::{Content, Envelope, Inspector};
 use crate::eve::Alarm;
-use lockgate_inspect::{Coding, Root, Session};
+use lockgate_inspect::{Coding, Root};
 use lockgate_model::{Direction, Reason};
 use lockgate_proto::http::{Chunks, Fields};
 
@@ -23,7 +23,7 @@ struct Reading {
 
 impl Doubt {
     /// Of a response whose head is this, as it came; without one, all is content.
-    pub fn of(session: &mut Session, head: &[u8], at: u64) -> Self {
+    pub fn of(inspector: &mut Inspector, head: &[u8], at: u64) -> Self {
         let words: Vec<u8> =
             head.iter().filter(|byte| byte.is_ascii_graphic()).map(u8::to_ascii_lowercase).collect();
         let mentions = |word: &[u8]| words.windows(word.len()).any(|window| window == word);
@@ -39,11 +39,12 @@ impl Doubt {
             // Its last line is empty for some, and for others the head goes on.
             framings.extend([(false, Some(0)), (true, Some(0))]);
         }
+        let envelope = Envelope { is_other_reading: true, ..Envelope::default() };
         let mut readings = Vec::new();
         for (is_chunked, line) in framings {
             for root in &roots {
                 let content =
-                    Content::begin(session, root.clone(), at, Direction::ToClient, Envelope::default());
+                    Content::begin(inspector, root.clone(), at, Direction::ToClient, envelope.clone());
                 readings.push(Reading { line, chunks: is_chunked.then(Chunks::new), content });
             }
         }

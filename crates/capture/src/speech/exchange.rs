@@ -77,6 +77,21 @@ impl Exchange {
     }
 }
 
+/// What the content behind a head is called: as its server says, else by the path that is asked for.
+pub fn file_name(fields: &Fields, url: &str) -> Option<String> {
+    let said = fields.get("content-disposition").and_then(|value| {
+        let value = String::from_utf8_lossy(value);
+        let at = value.to_ascii_lowercase().find("filename=")? + "filename=".len();
+        let name = value.get(at..)?.trim_start();
+        let name = match name.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => name.split(';').next(),
+        };
+        name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+    });
+    said.or_else(|| url.split('?').next().filter(|path| !path.is_empty()).map(str::to_owned))
+}
+
 /// Whom a request is for.
 pub fn host_of(head: &RequestHead) -> Option<(String, Option<u16>)> {
     match &head.target {

@@ -1,25 +1,25 @@
 //! A file that FTP brings: [`FtpData`]. Rule: the connection is the file.
 
 use super::Telling;
-use super::content::{Content, Envelope};
+use super::content::{Content, Envelope, Inspector};
 use super::side::Side;
 use crate::expected::File;
 use lockgate_eve::Object;
-use lockgate_inspect::{Root, Session};
+use lockgate_inspect::Root;
 use lockgate_model::{Buffer, Direction, Reason};
 use std::io::Write;
 
 /// One connection.
 pub struct FtpData {
-    session: Session,
+    inspector: Inspector,
     file: File,
     side: Option<Side>,
 }
 
 impl FtpData {
     /// Nothing has come yet.
-    pub fn new(session: Session, file: File) -> Self {
-        Self { session, file, side: None }
+    pub fn new(inspector: Inspector, file: File) -> Self {
+        Self { inspector, file, side: None }
     }
 
     /// The next bytes of a side: those of the first to send are the file.
@@ -27,7 +27,7 @@ impl FtpData {
         if self.side.is_none() {
             let name = Some(self.file.name.clone()).filter(|name| !name.is_empty());
             let envelope = Envelope { name, ..Envelope::default() };
-            let mut content = Content::begin(&mut self.session, Root::File, 0, direction, envelope);
+            let mut content = Content::begin(&mut self.inspector, Root::File, 0, direction, envelope);
             let command = self.file.transfer.name().to_ascii_lowercase();
             content.about(Buffer::FtpDataCommand, command.as_bytes());
             let mut side = Side::new(direction);

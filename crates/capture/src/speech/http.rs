@@ -2,13 +2,13 @@
 //! not what a proxy would make of them.
 
 use super::coding::seen_as;
-use super::content::{Content, Envelope};
+use super::content::{Content, Envelope, Inspector};
 use super::doubt::{Doubt, is_oddly_coded};
-use super::exchange::{Exchange, host_of};
+use super::exchange::{Exchange, file_name, host_of};
 use super::side::{Doubts, Side};
 use super::{Telling, Turn, odd};
 use lockgate_eve::Object;
-use lockgate_inspect::{Root, Session};
+use lockgate_inspect::Root;
 use lockgate_model::{Buffer, Direction, Reason};
 use lockgate_proto::http::{
     Disposition, Eof, Frame, Limits, RequestHead, RequestReader, ResponseHead, ResponseReader,
@@ -24,7 +24,7 @@ const LAYERS_USUAL: usize = 2;
 
 /// One connection.
 pub struct Http {
-    session: Session,
+    inspector: Inspector,
     requests: RequestReader,
     responses: ResponseReader,
     to_server: Side,
@@ -37,9 +37,9 @@ pub struct Http {
 
 impl Http {
     /// Nothing has been said yet.
-    pub fn new(session: Session) -> Self {
+    pub fn new(inspector: Inspector) -> Self {
         Self {
-            session,
+            inspector,
             requests: RequestReader::new(Disposition::Passive, Limits::default()),
             responses: ResponseReader::new(Disposition::Passive, Limits::default()),
             to_server: Side::new(Direction::ToServer),
@@ -90,15 +90,17 @@ impl Http {
         let raw = self.to_server.head();
         let (line, lines) = split_head(&raw);
         self.odd_request(telling);
+        let mut name = None;
         if let Some(exchange) = self.exchange(at) {
             exchange.asks(head);
+            name = file_name(&head.fields, &exchange.url);
         }
         if head.fields.list("content-encoding").count() > LAYERS_USUAL {
             telling.odd.push(("http.too_many_encoding_layers", Direction::ToServer));
         }
         let root = seen_as(&head.fields);
-        let mut content =
-            Content::begin(&mut self.session, root, at, Direction::ToServer, Envelope::default());
+        let envelope = Envelope { name, ..Envelope::default() };
+        let mut content = Content::begin(&mut self.inspector, root, at, Direction::ToServer, envelope);
         content.about(Buffer::HttpMethod, &head.method);
         if let Some((host, _)) = host_of(head) {
             content.about(Buffer::HttpHost, host.as_bytes());
@@ -133,7 +135,7 @@ impl Http {
             return;
         }
         let (at, way) = (self.to_server.at, Direction::ToServer);
-        let mut content = Content::begin(&mut self.session, Root::File, at, way, Envelope::default());
+        let mut content = Content::begin(&mut self.inspector, Root::File, at, way, Envelope::default());
         let (line, lines) = split_head(&raw);
         content.about(Buffer::HttpRequestLine, line);
         content.about(Buffer::HttpHeader, lines);
@@ -175,7 +177,7 @@ impl Http {
             Doubts::Behind(doubt) | Doubts::Surplus(doubt) => Doubts::Surplus(doubt),
             // HTTP/0.9 has no head; others send something before it.
             Doubts::None if !matches!(first, b'H' | b'h' | b'\r' | b'\n') => {
-                Doubts::Before(Doubt::of(&mut self.session, b"", side.at))
+                Doubts::Before(Doubt::of(&mut self.inspector, b"", side.at))
             }
             other => other,
         };
@@ -192,15 +194,17 @@ impl Http {
         if head.fields.list("content-encoding").count() > LAYERS_USUAL {
             telling.odd.push(("http.too_many_encoding_layers", Direction::ToClient));
         }
+        let mut name = None;
         if let Some(exchange) = self.exchange(at) {
             exchange.answers(head);
+            name = file_name(&head.fields, &exchange.url);
             if exchange.method == "CONNECT" && (200..300).contains(&head.status) {
                 self.turn = Turn::Begins;
             }
         }
         let root = seen_as(&head.fields);
-        let mut content =
-            Content::begin(&mut self.session, root, at, Direction::ToClient, Envelope::default());
+        let envelope = Envelope { name, ..Envelope::default() };
+        let mut content = Content::begin(&mut self.inspector, root, at, Direction::ToClient, envelope);
         content.about(Buffer::HttpResponseLine, line);
         content.about(Buffer::HttpResponseHeader, lines);
         if let Some(content_type) = head.fields.get("content-type") {
@@ -208,7 +212,7 @@ impl Http {
         }
         self.to_client.begin(content, telling);
         if !self.responses.quirks().is_empty() || is_oddly_coded(&head.fields) {
-            self.to_client.doubts = Doubts::Behind(Doubt::of(&mut self.session, &raw, at));
+            self.to_client.doubts = Doubts::Behind(Doubt::of(&mut self.inspector, &raw, at));
         }
     }
 

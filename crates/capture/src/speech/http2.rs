@@ -3,11 +3,10 @@
 
 use super::Telling;
 use super::coding::seen_as;
-use super::content::{Content, Envelope};
-use super::exchange::Exchange;
+use super::content::{Content, Envelope, Inspector};
+use super::exchange::{Exchange, file_name};
 use crate::eve::Ends;
 use lockgate_eve::Object;
-use lockgate_inspect::Session;
 use lockgate_model::{Buffer, Direction, Reason};
 use lockgate_proto::http::{
     Fields, Follows, Http2Field, Http2Frame, Http2Reader, Limits, Pseudo, request_from_http2,
@@ -21,7 +20,7 @@ const STREAMS_MAX: usize = 256;
 
 /// One connection.
 pub struct Http2 {
-    session: Session,
+    inspector: Inspector,
     /// What goes to the server, what goes to the client.
     readers: [Http2Reader; 2],
     streams: VecDeque<Stream>,
@@ -45,9 +44,9 @@ fn side(direction: Direction) -> usize {
 
 impl Http2 {
     /// Nothing has been said yet.
-    pub fn new(session: Session) -> Self {
+    pub fn new(inspector: Inspector) -> Self {
         let readers = [Http2Reader::new(true), Http2Reader::new(false)];
-        Self { session, readers, streams: VecDeque::new(), count: 0 }
+        Self { inspector, readers, streams: VecDeque::new(), count: 0 }
     }
 
     /// The next bytes of a side.
@@ -87,13 +86,11 @@ impl Http2 {
             return;
         }
         let message = Message::of(fields);
-        let mut content = Content::begin(
-            &mut self.session,
-            seen_as(&message.fields),
-            stream.at,
-            direction,
-            Envelope::default(),
-        );
+        let path = message.path.map(String::from_utf8_lossy);
+        let name = file_name(&message.fields, path.as_deref().unwrap_or(&stream.exchange.url));
+        let envelope = Envelope { name, ..Envelope::default() };
+        let root = seen_as(&message.fields);
+        let mut content = Content::begin(&mut self.inspector, root, stream.at, direction, envelope);
         match direction {
             Direction::ToServer => message.ask(&mut stream.exchange, &mut content),
             Direction::ToClient => message.answer(&mut stream.exchange, &mut content),

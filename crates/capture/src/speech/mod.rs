@@ -6,6 +6,7 @@ mod content;
 mod dns;
 mod doubt;
 mod exchange;
+mod files;
 mod ftp;
 mod ftp_data;
 mod http;
@@ -18,6 +19,8 @@ mod smtp;
 mod tls;
 
 pub use coding::seen_as;
+pub use content::Inspector;
+pub use files::{Files, Recorder};
 
 use dns::Dns;
 use ftp::Ftp;
@@ -31,7 +34,6 @@ use tls::Tls;
 use crate::eve::{Alarm, Eve};
 use crate::expected::{Expected, File};
 use lockgate_eve::Object;
-use lockgate_inspect::Session;
 use lockgate_model::{Direction, FlowState, Protocol, Reason};
 use lockgate_packet::{Chunk, Flow};
 use std::io::Write;
@@ -94,12 +96,12 @@ impl<W: Write> Telling<'_, W> {
 
 impl Speech {
     /// Of a protocol that carries content, whose client began with these bytes.
-    pub fn with_content(protocol: Protocol, session: Session, begun: &[u8]) -> Self {
+    pub fn with_content(protocol: Protocol, inspector: Inspector, begun: &[u8]) -> Self {
         match protocol {
-            Protocol::Http if begun.starts_with(HTTP2_LINE) => Self::Http2(Box::new(Http2::new(session))),
-            Protocol::Http => Self::Http(Box::new(Http::new(session))),
-            Protocol::Smtp => Self::Smtp(Box::new(Smtp::new(session))),
-            Protocol::Pop3 => Self::Pop3(Box::new(Pop3::new(session))),
+            Protocol::Http if begun.starts_with(HTTP2_LINE) => Self::Http2(Box::new(Http2::new(inspector))),
+            Protocol::Http => Self::Http(Box::new(Http::new(inspector))),
+            Protocol::Smtp => Self::Smtp(Box::new(Smtp::new(inspector))),
+            Protocol::Pop3 => Self::Pop3(Box::new(Pop3::new(inspector))),
             _ => Self::Other,
         }
     }
@@ -115,8 +117,8 @@ impl Speech {
     }
 
     /// Of a connection that brings a file.
-    pub fn of_file(session: Session, file: File) -> Self {
-        Self::FtpData(Box::new(FtpData::new(session, file)))
+    pub fn of_file(inspector: Inspector, file: File) -> Self {
+        Self::FtpData(Box::new(FtpData::new(inspector, file)))
     }
 
     /// The next bytes of a side. Says whether something else is spoken behind them.

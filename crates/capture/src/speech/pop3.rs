@@ -1,11 +1,11 @@
 //! POP3 as it came (RFC 1939): [`Pop3`] pairs commands with replies, and reads the mails. Rule: a reply has as many lines as its
 //! command asks for.
 
-use super::content::{Content, Envelope};
+use super::content::{Content, Envelope, Inspector};
 use super::lines::{Lines, verb};
 use super::side::Side;
 use super::{Telling, Turn};
-use lockgate_inspect::{Root, Session};
+use lockgate_inspect::Root;
 use lockgate_model::{Direction, Reason};
 use lockgate_proto::pop3::{Frame, Receiver, Status};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const COMMANDS_MAX: usize = 256;
 
 /// One connection.
 pub struct Pop3 {
-    session: Session,
+    inspector: Inspector,
     commands: Lines,
     replies: Receiver,
     awaited: VecDeque<Awaited>,
@@ -38,9 +38,9 @@ enum Awaited {
 
 impl Pop3 {
     /// Nothing has been said yet.
-    pub fn new(session: Session) -> Self {
+    pub fn new(inspector: Inspector) -> Self {
         Self {
-            session,
+            inspector,
             commands: Lines::default(),
             replies: Receiver::new(),
             awaited: VecDeque::from([Awaited::Nothing]),
@@ -113,7 +113,7 @@ impl Pop3 {
                 self.replies.expect_content();
                 self.is_in_mail = true;
                 let (at, way) = (self.side.at, Direction::ToClient);
-                let content = Content::begin(&mut self.session, Root::Mail, at, way, Envelope::default());
+                let content = Content::begin(&mut self.inspector, Root::Mail, at, way, Envelope::default());
                 self.side.begin(content, telling);
             }
         }

@@ -1,13 +1,13 @@
 //! SMTP as it came (RFC 5321): [`Smtp`] reads commands, replies and mails. Rule: what the client sends is a mail where the server
 //! lets it be one; where no answer was seen, it is.
 
-use super::content::{Content, Envelope};
+use super::content::{Content, Envelope, Inspector};
 use super::lines::{Lines, verb};
 use super::side::Side;
 use super::{Telling, Turn};
 use crate::eve::Ends;
 use lockgate_eve::Object;
-use lockgate_inspect::{Root, Session};
+use lockgate_inspect::Root;
 use lockgate_model::{Buffer, Direction, Reason};
 use lockgate_proto::smtp::receiver::Limits;
 use lockgate_proto::smtp::{Frame, LineEnds, Receiver};
@@ -21,7 +21,7 @@ const RECIPIENTS_MAX: usize = 256;
 
 /// One connection.
 pub struct Smtp {
-    session: Session,
+    inspector: Inspector,
     commands: Lines,
     replies: Lines,
     mail: Receiver,
@@ -33,6 +33,8 @@ pub struct Smtp {
     side: Side,
     hello: Option<String>,
     transaction: Transaction,
+    /// The one before it, for what is told of that later.
+    last: Transaction,
     turn: Turn,
 }
 
@@ -55,9 +57,9 @@ struct Transaction {
 
 impl Smtp {
     /// Nothing has been said yet.
-    pub fn new(session: Session) -> Self {
+    pub fn new(inspector: Inspector) -> Self {
         Self {
-            session,
+            inspector,
             commands: Lines::default(),
             replies: Lines::default(),
             mail: Receiver::new(Limits::default()),
@@ -67,6 +69,7 @@ impl Smtp {
             side: Side::new(Direction::ToServer),
             hello: None,
             transaction: Transaction::default(),
+            last: Transaction::default(),
             turn: Turn::Stays,
         }
     }
@@ -179,9 +182,10 @@ impl Smtp {
     /// What is known before the mail, as its inspection.
     fn content(&mut self, root: Root) -> Content {
         let Transaction { sender, recipients, .. } = &self.transaction;
-        let envelope = Envelope { sender: sender.clone(), recipients: recipients.clone(), name: None };
+        let envelope =
+            Envelope { sender: sender.clone(), recipients: recipients.clone(), ..Envelope::default() };
         let mut content =
-            Content::begin(&mut self.session, root, self.side.at, Direction::ToServer, envelope);
+            Content::begin(&mut self.inspector, root, self.side.at, Direction::ToServer, envelope);
         if let Some(hello) = &self.hello {
             content.about(Buffer::SmtpHelo, hello.as_bytes());
         }
@@ -211,7 +215,7 @@ impl Smtp {
     fn side_ends_with<W: Write>(&mut self, cut: Option<Reason>, telling: &mut Telling<'_, W>) {
         self.side.finish(cut, telling);
         self.log(telling);
-        self.transaction = Transaction::default();
+        self.last = std::mem::take(&mut self.transaction);
         self.side.at += 1;
     }
 
@@ -256,24 +260,26 @@ impl Smtp {
         let ends = Ends::of_flow(telling.flow, Direction::ToServer);
         telling.eve.event("smtp", &ends, Some(telling.flow), None, |event| {
             event.number("tx_id", self.side.at);
-            self.write(event);
+            self.write(&self.transaction, event);
         });
     }
 
-    /// What is known of a mail, while it is at hand.
+    /// What is known of a mail, while it is at hand or has just ended.
     pub fn describe(&self, at: u64, event: &mut Object<'_>) {
         if at == self.side.at {
-            self.write(event);
+            self.write(&self.transaction, event);
+        } else if at + 1 == self.side.at {
+            self.write(&self.last, event);
         }
     }
 
-    fn write(&self, event: &mut Object<'_>) {
+    fn write(&self, transaction: &Transaction, event: &mut Object<'_>) {
         event.object("smtp", |object| {
             object.text_if("helo", self.hello.as_deref());
-            if let Some(sender) = &self.transaction.sender {
+            if let Some(sender) = &transaction.sender {
                 object.text("mail_from", &format!("<{sender}>"));
             }
-            let recipients = &self.transaction.recipients;
+            let recipients = &transaction.recipients;
             if !recipients.is_empty() {
                 object.texts("rcpt_to", recipients.iter().map(|recipient| format!("<{recipient}>")));
             }

@@ -111,3 +111,59 @@ fn the_one_exchange_that_is_at_hand() {
         assert_eq!(of_kind(&events, "alert")[0]["http"]["url"], expected);
     }
 }
+
+/// Name, size and state of each file that an event tells of.
+fn files(events: &[Value]) -> Vec<String> {
+    let told = of_kind(events, "fileinfo").into_iter().map(|event| &event["fileinfo"]);
+    told.map(|file| format!("{} {} {}", file["filename"], file["size"], file["state"])).collect()
+}
+
+#[test]
+fn files_are_told_when_they_have_ended() {
+    let rules = r#"alert http any any -> any any (file.data; content:"one"; sid:1;)"#;
+    let answers: [&[u8]; 3] = [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nfile one",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Disposition: attachment; filename=\"b.txt\"\r\n\r\ntwo",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut",
+    ];
+    let mut talk = Talk::begin(80);
+    for (path, answer) in ["/a?x", "/b", "/c"].iter().zip(answers) {
+        talk.say(0, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        talk.say(1, answer);
+    }
+    let events = heard(rules, settings(), &talk.end());
+    assert_eq!(files(&events), [r#""/a" 8 "CLOSED""#, r#""b.txt" 3 "CLOSED""#, r#""/c" 3 "TRUNCATED""#]);
+    let event = of_kind(&events, "fileinfo")[0];
+    assert_eq!((&event["http"]["url"], &event["fileinfo"]["tx_id"]), (&"/a?x".into(), &0.into()));
+    assert_eq!((&event["src_port"], &event["fileinfo"]["gaps"]), (&80.into(), &false.into()));
+    let alert = of_kind(&events, "alert")[0];
+    assert_eq!((&alert["files"][0]["filename"], &alert["files"][0]["size"]), (&"/a".into(), &8.into()));
+}
+
+#[test]
+fn attachments_of_a_mail_are_files_and_what_is_in_them_is_not() {
+    let mut talk = Talk::begin(25);
+    let zip = "begin 644 inner.txt\n#86)C\n`\nend\n";
+    let mail = format!(
+        "Subject: a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\ntext\r\n--b\r\n\
+         Content-Disposition: attachment; filename=one.txt\r\n\r\none\r\n--b\r\n\
+         Content-Disposition: attachment; filename=two.txt\r\n\r\n{zip}\r\n--b--\r\n.\r\n"
+    );
+    talk.say(1, b"220 a\r\n");
+    talk.say(0, b"HELO a\r\n");
+    talk.say(1, b"250 a\r\n");
+    talk.say(0, b"MAIL FROM:<a@example>\r\n");
+    talk.say(1, b"250 a\r\n");
+    talk.say(0, b"RCPT TO:<b@example>\r\n");
+    talk.say(1, b"250 a\r\n");
+    talk.say(0, b"DATA\r\n");
+    talk.say(1, b"354 a\r\n");
+    talk.say(0, mail.as_bytes());
+    talk.say(1, b"250 a\r\n");
+    let events = heard("", settings(), &talk.end());
+    let told = files(&events);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with(r#""one.txt" 3 "#), "{told:?}");
+    assert!(told[1].starts_with(r#""two.txt" "#), "{told:?}");
+    assert_eq!(of_kind(&events, "fileinfo")[1]["smtp"]["mail_from"], "<a@example>");
+}

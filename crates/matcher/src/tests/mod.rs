@@ -14,18 +14,30 @@ fn scan_cut(database: &Database, content: &[u8], cuts: &[usize]) -> Found {
 }
 
 fn scan_for(sought: Sought, database: &Database, content: &[u8], cuts: &[usize]) -> Found {
-    let mut found = Vec::new();
-    let mut scanner = Scanner::new(sought);
-    let mut push = |m: Match| {
-        found.push((m.pattern.0, m.start, m.end));
-        Interest::More
-    };
-    let mut at = 0;
-    for &cut in cuts.iter().chain([&content.len()]) {
-        scanner.scan(database, &content[at..cut], &mut push);
-        at = cut;
+    let (begun, last) = content.split_at(cuts.last().copied().unwrap_or(0));
+    let [mut found, mut of_last] = [Vec::new(), Vec::new()];
+    for (is_at_once, found) in [(false, &mut found), (true, &mut of_last)] {
+        let mut scanner = Scanner::new(sought);
+        let mut push = |m: Match| {
+            found.push((m.pattern.0, m.start, m.end));
+            Interest::More
+        };
+        let mut at = 0;
+        for &cut in cuts {
+            scanner.scan(database, &begun[at..cut], &mut push);
+            at = cut;
+        }
+        if is_at_once {
+            scanner.scan_last(database, last, &mut push);
+        } else {
+            scanner.scan(database, last, &mut push);
+            scanner.finish(database, &mut push);
+        }
     }
-    scanner.finish(database, &mut push);
+    of_last.sort_unstable();
+    let mut sorted = found.clone();
+    sorted.sort_unstable();
+    assert_eq!(of_last, sorted, "the last bytes and the end at once, cut at {cuts:?}");
     found
 }
 

@@ -33,10 +33,15 @@ pub(crate) fn seeds(corpus: &Corpus) {
         corpus.put("reassembly", &format!("steps{settings}"), &[&[settings][..], &steps.concat()].concat());
     }
     for (name, said) in conversations() {
-        for settings in [0u8, 1, 0x82] {
-            let turns: Vec<u8> = said.iter().flat_map(|(side, bytes)| turn(*side, bytes)).collect();
-            corpus.put("sniffer", &format!("{name}{settings}"), &[&[settings][..], &turns].concat());
-        }
+        talked(corpus, name, 0, &said);
+    }
+}
+
+/// What two sides say, by side; the place says at which port, and whether in datagrams.
+pub(crate) fn talked(corpus: &Corpus, name: &str, place: u8, said: &[(u8, &[u8])]) {
+    for settings in [0u8, 1, 0x82] {
+        let turns: Vec<u8> = said.iter().flat_map(|(side, bytes)| turn(*side, bytes)).collect();
+        corpus.put("sniffer", &format!("{name}{settings}"), &[&[settings, place][..], &turns].concat());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Seeds of what the wire hears and no proxy speaks. Rule: each sort of record, and each oddity, is in one of them.
 
 use crate::Corpus;
+use crate::packets::talked;
 use lockgate_tests::authority::Authority;
 use lockgate_tests::openssl::{Server, hello, with_extension};
 use std::io::{Read, Write};
@@ -59,6 +60,7 @@ fn handshakes(corpus: &Corpus) {
     let server = flight(&client);
     corpus.put_cut(target, "client", &with_extension(&client, 16, b"\0\x0c\x02h2\x08http/1.1"));
     corpus.put_cut(target, "server", &server);
+    talked(corpus, "tls", 0, &[(0, &client), (1, &server)]);
     for (name, kind, content) in [
         ("name.two", 0, &b"\0\x04\0\0\x01b"[..]),
         ("alpn.odd", 16, b"\0\x04\x03\x01\x02\x03"),
@@ -154,12 +156,15 @@ fn dns(corpus: &Corpus) {
     for (name, bytes) in &inputs {
         corpus.put_cut("dns", name, bytes);
     }
+    // In datagrams of at most 127 bytes, as the target's turns have them.
+    talked(corpus, "dns", 5, &[(0, &query), (1, &sections), (1, b"odd")]);
     let framed = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes()[..], bytes].concat();
     corpus.put_cut(
         "dns",
         "stream",
         &[framed(&query), framed(&answer), framed(b""), framed(&sections)].concat(),
     );
+    talked(corpus, "dns.stream", 1, &[(0, &framed(&query)), (1, &framed(&answer))]);
     let many = message(
         0x8000,
         [1, 4000, 0, 0],
@@ -196,4 +201,5 @@ fn http2(corpus: &Corpus) {
     ];
     corpus.put_cut("http2_frames", "client", &client.concat());
     corpus.put_cut("http2_frames", "server", &server.concat());
+    talked(corpus, "http2", 0, &[(0, &client.concat()), (1, &server.concat())]);
 }

@@ -7,12 +7,11 @@ const KNOWN: &[(&str, &str)] = &[
     ("detect-engine-proto", "TCP Fast Open: where a stream begins"),
     ("detect-udp-flow-rule-02", UNREAD),
     ("drop-protocol-change", CHANGED),
-    ("engine-state/detect-engine-state-05", FILES),
+    ("engine-state/detect-engine-state-05", "of several files of one transaction a rule is told once"),
     ("eve-overlap-payload-03-ips", "what came second to the same place of a stream is looked at by itself"),
     ("filesize-keyword", UNREAD),
     ("filestore-alert-log", "libmagic's descriptions of files are not made"),
     ("http-gap-simple-frames-ips", FRAMES),
-    ("mime/smtp-mime-encap-8649-baseline", FILES),
     ("protocol-change-failed-event", CHANGED),
     ("tcp-rst-unacked-stream-04-gap-ips", "inline, what stands behind a gap is told when the flow ends"),
     ("tcp-urgp-01-oob", FRAMES),
@@ -21,7 +20,6 @@ const KNOWN: &[(&str, &str)] = &[
 
 const CHANGED: &str =
     "that another protocol is announced and not spoken, or spoken without a request, is not told";
-const FILES: &str = "an alert does not tell of the files that its transaction carries";
 const UNREAD: &str = "what SIP and SMB say is not taken apart";
 const FRAMES: &str = "rules cannot ask of frames";
 
