@@ -12,7 +12,8 @@ use crate::packets::asked::{Asked, event_of, is_of_content, is_of_packets};
 use crate::packets::groups::GroupsBuilder;
 use crate::report::{Report, Scope};
 use crate::ruleset::bits::{BitAction, FlowInteger, FlowState, IntegerAction, IntegerValue, Stream, Track};
-use crate::ruleset::digests::Digests;
+use crate::ruleset::datasets::DataSets;
+use crate::ruleset::digests::{Digests, Listed};
 use crate::ruleset::header::{Action, ActionOrder, Application, Protocol};
 use crate::ruleset::lines::{RULE_BYTES_MAX, rules};
 use crate::ruleset::network::Variables;
@@ -28,8 +29,35 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Lists that have been read: the rule's file, the list's, and how long its digests are.
-type KnownLists = HashMap<(String, String, usize), Arc<Digests>>;
+/// What rules have named so far.
+#[derive(Default)]
+struct Known {
+    /// Lists that have been read: the rule's file, the list's, and how long its digests are.
+    lists: HashMap<(String, String, usize), Arc<Digests>>,
+    sets: DataSets,
+}
+
+impl Known {
+    /// Fills in the digests of a list.
+    fn fill_in(
+        &mut self,
+        listed: &mut Listed,
+        file: &str,
+        read: impl FnOnce(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<(), String> {
+        let key = (file.to_owned(), listed.file.to_string(), listed.digest_bytes);
+        if let Some(digests) = self.lists.get(&key) {
+            listed.digests = Arc::clone(digests);
+            return Ok(());
+        }
+        let wrong = |reason| format!("{}: {reason}", listed.file);
+        let text = read(&listed.file).map_err(wrong)?;
+        let digests = Digests::parse(&text, listed.digest_bytes).map_err(wrong)?;
+        listed.digests = Arc::new(digests);
+        self.lists.insert(key, Arc::clone(&listed.digests));
+        Ok(())
+    }
+}
 
 /// How many views a rule may look at: one bit of a word says of each whether it held.
 const LISTS_MAX: usize = 64;
@@ -66,21 +94,18 @@ impl Sources {
         self.lists = Some(read);
     }
 
-    /// Fills in the digests of the lists that a rule names.
-    fn read_lists(&self, rule: &mut Rule, file: &str, known: &mut KnownLists) -> Result<(), String> {
+    /// Fills in the lists and sets that a rule names.
+    fn read_lists(&self, rule: &mut Rule, file: &str, known: &mut Known) -> Result<(), String> {
+        let read = |name: &str| {
+            let read = self.lists.as_ref().ok_or("it is a file, and files are not read here")?;
+            read(file, name)
+        };
         for test in rule.lists.iter_mut().flat_map(|list| &mut list.tests) {
-            let Test::Listed(listed) = test else { continue };
-            let key = (file.to_owned(), listed.file.to_string(), listed.digest_bytes);
-            if let Some(digests) = known.get(&key) {
-                listed.digests = Arc::clone(digests);
-                continue;
+            match test {
+                Test::Listed(listed) => known.fill_in(listed, file, read)?,
+                Test::InSet(asked) => asked.resolve(&mut known.sets, read)?,
+                _ => {}
             }
-            let read = self.lists.as_ref().ok_or("lists of digests are in files, which are not read here")?;
-            let wrong = |reason| format!("{}: {reason}", listed.file);
-            let text = read(file, &listed.file).map_err(wrong)?;
-            let digests = Digests::parse(&text, listed.digest_bytes).map_err(wrong)?;
-            listed.digests = Arc::new(digests);
-            known.insert(key, Arc::clone(&listed.digests));
         }
         Ok(())
     }
@@ -135,7 +160,7 @@ impl Sources {
     /// Makes a database of all that can be read, and a report of all that cannot.
     pub fn compile(self, clock: Clock) -> (Database, Report) {
         let mut report = Report::default();
-        let (mut loaded, mut lists) = (Vec::new(), KnownLists::new());
+        let (mut loaded, mut known) = (Vec::new(), Known::default());
         for (file, bytes) in self.files.iter().filter(|(file, _)| !is_tuning(file)) {
             let short: Arc<str> = file.rsplit('/').next().unwrap_or_default().into();
             let before = (loaded.len(), report.failures.len());
@@ -145,7 +170,7 @@ impl Sources {
                     continue;
                 };
                 match parse(rule, &self.variables) {
-                    Ok(mut rule) => match self.read_lists(&mut rule, file, &mut lists) {
+                    Ok(mut rule) => match self.read_lists(&mut rule, file, &mut known) {
                         Ok(()) => loaded.push((
                             rule,
                             format!("{short}:{}", text.line).into(),

@@ -352,6 +352,46 @@ drop http any any -> any any (msg:"8"; flow:to_server; content:"begin"; depth:5;
 }
 
 #[test]
+fn data_sets_are_shared_and_grow() {
+    let rules = r#"alert http any any -> any any (http.user_agent; dataset:isset,robots,type string,load robots; sid:1;)
+alert http any any -> any any (http.user_agent; to_md5; dataset:isnotset,digests,type md5,load digests; sid:2;)
+alert http any any -> any any (http.host; dataset:set,hosts,type string; sid:3;)
+alert http any any -> any any (http.host; dataset:isset,hosts; http.uri; content:"/seen"; sid:4;)
+alert http any any -> any any (http.host; dataset:isset,unknown; sid:5;)
+alert http any any -> any any (http.host; dataset:isset,hosts,type md5; sid:6;)
+alert http any any -> any any (http.host; dataset:set,kept,type string,save here; sid:7;)
+alert http any any -> any any (http.host; dataset:isset,lost,type string,load missing; sid:8;)"#;
+    let mut sources = Sources::new();
+    sources.add("test.rules", rules.as_bytes());
+    // "robot", and the MD5 of "abc" (RFC 1321).
+    sources.set_lists(Box::new(|_, list| match list {
+        "robots" => Ok(b"cm9ib3Q=\n".to_vec()),
+        "digests" => Ok(b"900150983cd24fb0d6963f7d28e17f72\n".to_vec()),
+        _ => Err("is not there".to_owned()),
+    }));
+    let (database, report) = sources.compile(Arc::new(|| 0));
+    let failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
+    assert_eq!((report.both, failures.len()), (4, 4), "{failures:?}");
+    let database = Arc::new(database);
+    let run = |uri: &str, agent: &str, host: &str| {
+        let (line, header) =
+            (format!("GET {uri} HTTP/1.1"), format!("Host: {host}\r\nUser-Agent: {agent}\r\n"));
+        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+        let mut told = ids(&Message { line: &line, header: &header, content: b"" }.run(
+            &mut *flow,
+            Direction::ToServer,
+            1,
+        ));
+        told.sort_unstable();
+        told
+    };
+    assert_eq!(run("/", "robot", "a"), [1, 2, 3]);
+    assert_eq!(run("/seen", "abc", "a"), [4]);
+    assert_eq!(run("/seen", "abc", "b"), [3, 4]);
+    assert_eq!(run("/", "abc", "b"), [0_u32; 0]);
+}
+
+#[test]
 fn digests_of_files_by_lists() {
     let rules = r#"alert http any any -> any any (msg:"1"; flow:to_client; filemd5:known; sid:1;)
 alert http any any -> any any (msg:"2"; flow:to_client; filesha1:!known1; sid:2;)

@@ -147,6 +147,10 @@ impl Evaluation<'_> {
                 Test::Listed(listed) => {
                     (listed.digests.contains(self.bytes) != listed.is_negated).then_some(at)
                 }
+                Test::InSet(asked) => {
+                    let is_whole = self.piece.base == 0 && self.piece.is_last;
+                    (is_whole && asked.set.holds(asked.action, self.bytes)).then_some(at)
+                }
                 Test::Base64(base64) => self.base64(base64, at).then_some(at),
                 Test::Absent { or_else } => or_else.then_some(at),
             };

@@ -85,7 +85,8 @@ impl Digests {
     }
 }
 
-fn bytes_of(digits: &[u8]) -> Option<Vec<u8>> {
+/// What digits in hexadecimal stand for.
+pub(super) fn bytes_of(digits: &[u8]) -> Option<Vec<u8>> {
     let text =
         std::str::from_utf8(digits).ok().filter(|text| text.is_ascii() && text.len().is_multiple_of(2))?;
     (0..text.len() / 2).map(|at| u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()).collect()

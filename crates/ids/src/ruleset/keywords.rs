@@ -4,7 +4,6 @@ use super::Fault;
 use super::bits::{self, FlowBits, FlowInteger, FlowTest, StreamSize};
 use super::bytes;
 use super::content::{Amount, Content, DISTANCE_MAX, Fast, Place, bytes_of};
-use super::digests;
 use super::draft::{Dialect, Draft, PlaceWord};
 use super::header::{Application, Protocol};
 use super::integer::{self, Compare};
@@ -16,6 +15,7 @@ use super::sticky::Sticky;
 use super::threshold::{Threshold, ThresholdKind};
 use super::transform::Transform;
 use super::words::{Word, end_of_quote};
+use super::{datasets, digests};
 
 type Apply = fn(&mut Draft, &Word<'_>) -> Result<(), Fault>;
 
@@ -162,6 +162,7 @@ const KEYWORDS: &[(&str, Apply)] = &[
     ("fileext", file_extension),
     ("filename", file_name),
     // What changes nothing here: notes, hints to other engines, and what is logged in any case.
+    ("dataset", datasets::apply),
     ("filesize", |draft, word| {
         let size = compare(word)?;
         draft.ask_in(Sticky::FileData, Test::Size(size), word)
@@ -184,8 +185,7 @@ const UNREAD: &[(&str, &str)] = &[
     ("luajit", "programs in rules are not run"),
     ("asn1", "ASN.1 is not read"),
     ("filemagic", "libmagic's descriptions are not made"),
-    ("dataset", "data sets are not loaded"),
-    ("datarep", "data sets are not loaded"),
+    ("datarep", "lists of reputation are not loaded"),
     ("iprep", "lists of reputation are not loaded"),
     ("geoip", "no table of countries is there"),
     ("replace", "content is let through or not, never changed by a rule"),

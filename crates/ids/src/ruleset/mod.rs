@@ -3,6 +3,7 @@
 pub(crate) mod bits;
 pub(crate) mod bytes;
 pub(crate) mod content;
+pub(crate) mod datasets;
 pub(crate) mod digests;
 pub(crate) mod draft;
 pub(crate) mod header;

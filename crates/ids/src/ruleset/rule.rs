@@ -3,6 +3,7 @@
 use super::bits::{Bit, FlowInteger, FlowTest, StreamSize};
 use super::bytes::{Base64, ByteExtract, ByteJump, ByteMath, ByteTest, IsDataAt};
 use super::content::Content;
+use super::datasets::InSet;
 use super::digests::Listed;
 use super::header::{Application, Header};
 use super::integer::Compare;
@@ -72,6 +73,8 @@ pub(crate) enum Test {
     },
     /// The buffer is a digest, and one of these, or none of them.
     Listed(Listed),
+    /// The whole buffer is in a set, or not, or goes into it.
+    InSet(InSet),
     Base64(Base64),
     /// The buffer is not there, or (`or_else`) the tests behind it hold.
     Absent {
@@ -91,9 +94,12 @@ impl Test {
             Self::ByteMath(math) => math.field.is_relative,
             Self::IsDataAt(is) => is.is_relative,
             Self::Base64(base64) => base64.is_relative,
-            Self::Size(_) | Self::Number(_) | Self::OneOf { .. } | Self::Listed(_) | Self::Absent { .. } => {
-                false
-            }
+            Self::Size(_)
+            | Self::Number(_)
+            | Self::OneOf { .. }
+            | Self::Listed(_)
+            | Self::InSet(_)
+            | Self::Absent { .. } => false,
         }
     }
 }

@@ -111,6 +111,7 @@ alert http any any -> any any (http.header; header_lowercase; content:"host"; si
 alert http any any -> any any (app-layer-event:http.missing_host_header; sid:32;)
 alert tcp any any -> any any (app-layer-protocol:!tls; xbits:isset,c,track ip_src; xbits:toggle,c,track ip_dst,expire 3; sid:33;)
 alert tcp any any -> any any (content:"GET"; byte_test:1,<=,9,0,string,dec,relative; byte_test:2,&,1,0,little; byte_test:1,^,1,0; byte_test:3,=,0x41,1,string,hex; sid:34;)
+alert http any any -> any any (http.host; dataset:set,a,type string; dataset:isset,b,type sha256,load x; dataset:isnotset,c,type md5; dataset:unset,a; sid:38;)
 alert tcp any any -> any any (content:"G"; byte_math:bytes 1,offset 0,oper +,rvalue 1,result a; byte_math:bytes 1,offset 0,oper -,rvalue a,result b; byte_math:bytes 1,offset 0,oper /,rvalue 2,result c; byte_math:bytes 1,offset 0,oper <<,rvalue 1,result d; byte_math:bytes 1,offset 0,oper >>,rvalue 1,result e; byte_test:1,>=,e,0; sid:35;)
 alert tcp any any -> any any (content:"a"; flow:established,to_server,only_stream; detection_filter:track by_src,count 1,seconds 1; target:src_ip; sid:36;)
 alert ip [10.0.0.0/8,!10.0.0.9] any -> 10.0.0.2 any (sid:37;)"#;
