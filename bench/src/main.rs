@@ -8,6 +8,7 @@ mod peers;
 mod plot;
 mod process;
 mod profile;
+mod proof;
 mod report;
 mod rules;
 mod scenario;
@@ -23,7 +24,7 @@ mod web_origin;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const SCENARIOS: [&str; 16] = [
+const SCENARIOS: [&str; 18] = [
     "components",
     "matchers",
     "start",
@@ -40,6 +41,8 @@ const SCENARIOS: [&str; 16] = [
     "ids-speed",
     "ids-flood",
     "ids-profile",
+    "ids-web",
+    "ids-web-peers",
 ];
 
 fn main() -> ExitCode {
@@ -94,6 +97,8 @@ fn run() -> std::io::Result<()> {
             "ids-speed" => scenario::ids_speed::run(&directory)?,
             "ids-flood" => scenario::ids_flood::run(&directory)?,
             "ids-profile" => scenario::ids_profile::run(&directory)?,
+            "ids-web" => scenario::ids_web::run(&directory)?,
+            "ids-web-peers" => scenario::ids_web_peers::run(&directory)?,
             other => {
                 let known = SCENARIOS.join(", ");
                 return Err(std::io::Error::other(format!(

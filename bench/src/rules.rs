@@ -140,7 +140,17 @@ fn made() -> String {
 
 /// How many alerts are told of in a file of events, a line each.
 pub fn alerts(events: &Path) -> usize {
-    let Ok(file) = fs::File::open(events) else { return 0 };
+    alert_lines(events).count()
+}
+
+/// Whether a rule of that number is told of there.
+pub fn has_alert_of(events: &Path, signature: u32) -> bool {
+    let number = format!("\"signature_id\":{signature},");
+    alert_lines(events).any(|line| memchr::memmem::find(&line, number.as_bytes()).is_some())
+}
+
+fn alert_lines(events: &Path) -> impl Iterator<Item = Vec<u8>> {
     let is_alert = |line: &Vec<u8>| memchr::memmem::find(line, b"\"event_type\":\"alert\"").is_some();
-    io::BufReader::new(file).split(b'\n').map_while(Result::ok).filter(is_alert).count()
+    let file = fs::File::open(events).ok().map(io::BufReader::new);
+    file.into_iter().flat_map(|file| file.split(b'\n').map_while(Result::ok)).filter(is_alert)
 }

@@ -2,7 +2,7 @@
 //! alike.
 
 use crate::process::exact_processor_ms;
-use crate::report::median;
+use crate::report::{Table, median};
 use crate::web_load;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,6 +10,14 @@ use std::time::Duration;
 /// Connections of clients.
 pub const CLIENTS: usize = 80;
 const ROUND: Duration = Duration::from_millis(1500);
+/// The variable that names another number of rounds, for a quick look.
+const ROUNDS: &str = "BENCH_ROUNDS";
+
+/// How many rounds there are, where so many are usual.
+pub fn rounds(usual: usize) -> usize {
+    let named = std::env::var(ROUNDS).ok().and_then(|text| text.parse().ok());
+    named.unwrap_or(usual).max(1)
+}
 
 /// One that is measured.
 pub struct Candidate {
@@ -71,6 +79,34 @@ pub async fn take(
         }
     }
     Ok(all)
+}
+
+/// Prints them in pairs: what the first of two reaches of the second, by rounds that followed one another.
+pub fn print_pairs(
+    title: &str,
+    [what, ratio]: [&str; 2],
+    candidates: &[Candidate],
+    rounds: &[Vec<Figure>],
+) -> Vec<f64> {
+    let heads = [&[what], &HEADS[..], &[ratio, "lowest", "highest"]].concat();
+    let mut table = Table::new(title, &heads);
+    let mut middle = Vec::new();
+    for (candidates, rounds) in candidates.chunks(2).zip(rounds.chunks(2)) {
+        let mut ratios: Vec<f64> =
+            rounds[0].iter().zip(&rounds[1]).map(|(one, other)| one.rate / other.rate).collect();
+        ratios.sort_by(f64::total_cmp);
+        let shown = |ratio: Option<&f64>| ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
+        let median = median(ratios.iter().copied());
+        let of_first = [format!("{median:.3}"), shown(ratios.first()), shown(ratios.last())];
+        middle.push(median);
+        for ((candidate, figures), ratios) in
+            candidates.iter().zip(rounds).zip([of_first, Default::default()])
+        {
+            table.row(candidate.name, &[&Figure::median(figures).cells()[..], &ratios].concat());
+        }
+    }
+    table.print();
+    middle
 }
 
 async fn one(candidate: &Candidate, origin: SocketAddr, bytes: usize) -> std::io::Result<Figure> {

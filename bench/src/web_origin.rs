@@ -3,6 +3,7 @@
 //! It answers `/BYTES` with a page of so many bytes, which is made once for all.
 
 use crate::mail::Random;
+use crate::proof::NOT_FOUND;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -28,6 +29,11 @@ pub fn run(address: SocketAddr) -> std::io::Result<()> {
 
 async fn serve(mut stream: TcpStream, responses: &[Vec<u8>]) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
+    let not_found = format!(
+        "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{NOT_FOUND}",
+        NOT_FOUND.len()
+    )
+    .into_bytes();
     let mut head = Vec::with_capacity(1024);
     while head.len() < HEAD_BYTES_MAX && stream.read_buf(&mut head).await? > 0 {
         if !head.ends_with(b"\r\n\r\n") {
@@ -39,7 +45,7 @@ async fn serve(mut stream: TcpStream, responses: &[Vec<u8>]) -> std::io::Result<
         let at = PAGES.iter().position(|bytes| bytes.to_string().as_bytes() == name);
         match at.and_then(|at| responses.get(at)) {
             Some(response) => stream.write_all(response).await?,
-            None => stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await?,
+            None => stream.write_all(&not_found).await?,
         }
         head.clear();
     }

@@ -1,6 +1,6 @@
 //! e2guardian as Debian ships it, with more lists. Rule: its own files, with only the paths and what is said changed.
 //!
-//! What is not stock, and why: clamd scans for viruses; requests go to their servers directly, which spares it a Squid.
+//! What is not stock, and why: clamd scans for viruses; requests go to their servers directly, which spares it a Squid, unless one is named.
 
 use super::{await_port, directory, run, spawn};
 use crate::web_lists::move_paths;
@@ -19,12 +19,20 @@ pub enum Phrases {
     Off,
 }
 
-/// Starts it with these lists and the clamd at this socket.
+/// What it works with.
+pub struct Means<'a> {
+    pub lists: &'a Path,
+    /// The socket of the clamd that it asks.
+    pub clamd: &'a Path,
+    /// The proxy that it sends requests to, where it does not go to servers itself.
+    pub next: Option<SocketAddr>,
+}
+
+/// Starts it.
 pub fn start(
     home: &Path,
     address: SocketAddr,
-    lists: &Path,
-    clamd: &Path,
+    Means { lists, clamd, next }: Means<'_>,
     phrases: Phrases,
 ) -> std::io::Result<Child> {
     let _ = fs::remove_dir_all(home);
@@ -43,8 +51,10 @@ pub fn start(
             Phrases::All => text,
             Phrases::Off => text.replace("weightedphrasemode = 2", "weightedphrasemode = 0"),
         };
+        let next = next
+            .map_or(String::new(), |next| format!("proxyip = {}\nproxyport = {}\n", next.ip(), next.port()));
         format!(
-            "{text}\ncontentscanner = '{at}/contentscanners/clamdscan.conf'\nloglocation = '{at}/access.log'\n\
+            "{text}\n{next}contentscanner = '{at}/contentscanners/clamdscan.conf'\nloglocation = '{at}/access.log'\n\
              pidfilename = '{at}/pid'\nfilecachedir = '{at}'\n",
             at = home.display()
         )

@@ -2,18 +2,20 @@
 
 use super::{await_port, directory, spawn};
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-pub fn start(home: &Path, address: SocketAddr) -> std::io::Result<Child> {
+/// Starts it; `from` is the address from which it goes to servers, where that matters.
+pub fn start(home: &Path, address: SocketAddr, from: Option<IpAddr>) -> std::io::Result<Child> {
     let at = directory(home, None)?.display().to_string();
+    let from = from.map_or(String::new(), |from| format!("tcp_outgoing_address {from}\n"));
     let configuration = format!(
         "http_port {address}\nacl clients src 127.0.0.0/8\nhttp_access allow clients\nhttp_access deny all\n\
          cache deny all\ncache_mem 0\naccess_log stdio:{at}/access.log\ncache_log {at}/cache.log\n\
          pid_filename {at}/squid.pid\ncoredump_dir {at}\nvisible_hostname squid.bench.test\npinger_enable off\n\
-         shutdown_lifetime 1 second\n"
+         shutdown_lifetime 1 second\n{from}"
     );
     fs::write(home.join("squid.conf"), configuration)?;
     directory(home, Some("proxy:proxy"))?;

@@ -1,12 +1,17 @@
-//! Suricata that reads a capture. Rule: its configuration as Debian ships it, with what is said changed; one worker, Hyperscan for all searches.
+//! Suricata that reads a capture, or listens to loopback. Rule: its configuration as Debian ships it, with what is said changed; Hyperscan for all
+//! searches, one worker for captures and one for each core for what passes.
 
-use super::directory;
+use super::{directory, spawn, stop};
 use crate::process::{Finished, finish};
 use crate::rules::Rules;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// How long loading may take.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How much of what is said it looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +36,89 @@ const RAISED: [&str; 4] = [
 ///
 /// Where it is not there, or does not end well.
 pub fn read(home: &Path, rules: &Rules, capture: &Path, depths: Depths) -> io::Result<Finished> {
+    let mut command = prepare(home, rules, depths)?;
+    finish(command.args(["--runmode", "single", "-r"]).arg(capture))
+}
+
+/// Begins to listen to what passes on loopback and is let through by `filter` (as in tcpdump). It listens when this returns.
+///
+/// # Errors
+///
+/// Where it is not there, or has not begun in time.
+pub fn listen(
+    home: &Path,
+    rules: &Rules,
+    depths: Depths,
+    variables: &[(&str, &str)],
+    filter: &str,
+) -> io::Result<Child> {
+    let mut command = prepare(home, rules, depths)?;
+    command.args(["--runmode", "workers", "--af-packet=lo", "--set", "stats.interval=1"]);
+    for (name, value) in variables {
+        let group = if name.ends_with("_PORTS") { "port-groups" } else { "address-groups" };
+        command.args(["--set", &format!("vars.{group}.{name}={value}")]);
+    }
+    let mut child = spawn(command.arg(filter), &home.with_extension("out"))?;
+    let deadline = Instant::now() + PATIENCE;
+    // It tells its figures from the moment when it listens.
+    while Seen::by(home).is_none() {
+        if Instant::now() > deadline || child.try_wait()?.is_some() {
+            stop(&mut child);
+            let words = fs::read_to_string(home.with_extension("out")).unwrap_or_default();
+            return Err(io::Error::other(format!("suricata does not listen: {words}")));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(child)
+}
+
+/// How many packets it was shown, and how many of them it had no room for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub packets: u64,
+    pub dropped: u64,
+}
+
+impl Seen {
+    /// By the last figures that it has told, which it does each second; `None` before the first.
+    pub fn by(home: &Path) -> Option<Self> {
+        let text = fs::read_to_string(home.join("stats.log")).ok()?;
+        text.contains("uptime").then(|| {
+            let last = |name: &str| {
+                let mut lines = text.lines().rev();
+                let line = lines.find(|line| line.starts_with(name))?;
+                line.rsplit('|').next()?.trim().parse().ok()
+            };
+            let last = |name| last(name).unwrap_or(0);
+            Self { packets: last("capture.kernel_packets "), dropped: last("capture.kernel_drops ") }
+        })
+    }
+}
+
+impl Seen {
+    /// What has come since.
+    pub fn since(self, before: Self) -> Self {
+        Self { packets: self.packets - before.packets, dropped: self.dropped - before.dropped }
+    }
+
+    /// How much of it there was no room for, in words.
+    pub fn lost(self) -> String {
+        format!("{:.1} % of {}", 100.0 * self.dropped as f64 / self.packets.max(1) as f64, self.packets)
+    }
+}
+
+fn prepare(home: &Path, rules: &Rules, depths: Depths) -> io::Result<Command> {
     let _ = fs::remove_dir_all(home);
     let home = directory(home, None)?;
     let classes = format!("classification-file={}", rules.classes().display());
     let mut command = Command::new("suricata");
-    command
-        .args(["--runmode", "single", "-k", "none", "-c", "/etc/suricata/suricata.yaml", "-r"])
-        .arg(capture);
+    command.args(["-k", "none", "-c", "/etc/suricata/suricata.yaml"]);
     command.arg("-S").arg(rules.pattern()).arg("-l").arg(&home);
     let all = if depths == Depths::Raised { &RAISED[..] } else { &[] };
     for setting in ["mpm-algo=hs", "spm-algo=hs", "unix-command.enabled=no", &classes].iter().chain(all) {
         command.args(["--set", setting]);
     }
-    finish(&mut command)
+    Ok(command)
 }
 
 /// How long it says that the last capture took: from when the rules were there to when all packets were done with.

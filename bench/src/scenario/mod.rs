@@ -4,6 +4,8 @@ pub mod components;
 pub mod ids_flood;
 pub mod ids_profile;
 pub mod ids_speed;
+pub mod ids_web;
+pub mod ids_web_peers;
 pub mod mail_bombs;
 pub mod mail_memory;
 pub mod mail_packed;

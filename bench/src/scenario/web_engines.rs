@@ -3,17 +3,16 @@
 
 use crate::gateway::{Gateway, binary};
 use crate::peers;
-use crate::report::{Table, median};
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::scenario::web_speed::{Gateways, role};
 use crate::signatures::Signatures;
-use crate::turns::{self, Candidate, Figure};
+use crate::turns::{self, Candidate};
 use crate::web_lists::Lists;
 use crate::web_origin::PAGES;
 use std::path::{Path, PathBuf};
 
 /// Names another build of the gateway, to be measured in the same rounds.
-const BEFORE: &str = "BENCH_BEFORE";
+pub const BEFORE: &str = "BENCH_BEFORE";
 const ROUNDS: usize = 7;
 
 /// Runs it and prints a table for pages of 40 KB.
@@ -33,9 +32,11 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     let mut server = role(&["origin", &origin.to_string()], origin)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local_set = tokio::task::LocalSet::new();
-    let rounds = local_set.block_on(&runtime, turns::take(&candidates, origin, PAGES[1], ROUNDS));
+    let rounds =
+        local_set.block_on(&runtime, turns::take(&candidates, origin, PAGES[1], turns::rounds(ROUNDS)));
     peers::stop(&mut server);
-    print(&candidates, &rounds?, PAGES[1]);
+    let title = format!("page of {} KB, {} connections", PAGES[1] >> 10, turns::CLIENTS);
+    turns::print_pairs(&title, ["gateway", "on/off"], &candidates, &rounds?);
     Ok(())
 }
 
@@ -43,22 +44,4 @@ fn pair([on, off]: [&'static str; 2], gateways: &Gateways) -> [Candidate; 2] {
     let candidate =
         |name, gateway: &Gateway| Candidate { name, address: gateway.address, pids: vec![gateway.pid] };
     [candidate(on, &gateways.on), candidate(off, &gateways.off)]
-}
-
-fn print(candidates: &[Candidate], rounds: &[Vec<Figure>], bytes: usize) {
-    let heads = [&["gateway"], &turns::HEADS[..], &["on/off", "lowest", "highest"]].concat();
-    let mut table =
-        Table::new(&format!("page of {} KB, {} connections", bytes >> 10, turns::CLIENTS), &heads);
-    for (candidates, rounds) in candidates.chunks(2).zip(rounds.chunks(2)) {
-        let mut ratios: Vec<f64> =
-            rounds[0].iter().zip(&rounds[1]).map(|(on, off)| on.rate / off.rate).collect();
-        ratios.sort_by(f64::total_cmp);
-        let shown = |ratio: Option<&f64>| ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
-        let of_on =
-            [format!("{:.3}", median(ratios.iter().copied())), shown(ratios.first()), shown(ratios.last())];
-        for ((candidate, figures), ratios) in candidates.iter().zip(rounds).zip([of_on, Default::default()]) {
-            table.row(candidate.name, &[&Figure::median(figures).cells()[..], &ratios].concat());
-        }
-    }
-    table.print();
 }

@@ -2,7 +2,7 @@
 //! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client.
 
 use crate::gateway::{Gateway, binary};
-use crate::peers::e2guardian::{self, Phrases};
+use crate::peers::e2guardian::{self, Means, Phrases};
 use crate::peers::{await_port, clamd, local, squid, stop};
 use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
@@ -39,7 +39,7 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for bytes in PAGES {
         let local_set = tokio::task::LocalSet::new();
-        let rounds = turns::take(&field.candidates, field.origin, bytes, ROUNDS);
+        let rounds = turns::take(&field.candidates, field.origin, bytes, turns::rounds(ROUNDS));
         let rounds = local_set.block_on(&runtime, rounds)?;
         let figures: Vec<Figure> = rounds.iter().map(|figures| Figure::median(figures)).collect();
         let title = format!("page of {} KB, {CLIENTS} connections", bytes >> 10);
@@ -78,13 +78,25 @@ impl Gateways {
         signatures: &Signatures,
         port: u16,
     ) -> std::io::Result<Self> {
+        Self::with_rules(program, directory, lists, signatures, port, "rules = []\n")
+    }
+
+    /// The same, with what the configuration is to say of intrusion rules.
+    pub fn with_rules(
+        program: &Path,
+        directory: &Path,
+        lists: &Lists,
+        signatures: &Signatures,
+        port: u16,
+        ids: &str,
+    ) -> std::io::Result<Self> {
         let database = directory.join("databases");
         signatures.write(&database)?;
         let none = directory.join("none.ndb");
         std::fs::write(&none, "")?;
         let start = |name, port, databases: &Path, lists: &str| {
             let tables = format!(
-                "[ids]\nrules = []\n[antivirus]\ndatabases = [{databases:?}]\n[webfilter]\nlists = [{lists}]\n"
+                "[ids]\n{ids}[antivirus]\ndatabases = [{databases:?}]\n[webfilter]\nlists = [{lists}]\n"
             );
             Gateway::start_web(program, &directory.join(name), local(port), &tables)
         };
@@ -92,6 +104,11 @@ impl Gateways {
             on: start("full", port, &database, &format!("{:?}", lists.directory))?,
             off: start("off", port + 1, &none, "")?,
         })
+    }
+
+    /// Where one of them tells what it has seen.
+    pub fn events(directory: &Path) -> [std::path::PathBuf; 2] {
+        ["full", "off"].map(|name| directory.join(name).join("eve.json"))
     }
 }
 
@@ -107,12 +124,13 @@ impl Field {
         children.push(role(&["relay", &relay.to_string(), &origin.to_string()], relay)?);
         let [squid, e2g, bare] = [28084, 28085, 28086].map(local);
         let gateways = Gateways::start(&binary()?, directory, &lists, &signatures, 28082)?;
-        children.push(squid::start(&directory.join("squid"), squid)?);
+        children.push(squid::start(&directory.join("squid"), squid, None)?);
         let home = directory.join("clamd");
         children.push(clamd::start(&home, &signatures, clamd)?);
         let socket = home.join("socket");
         let start = |name, address, phrases| {
-            e2guardian::start(&directory.join(name), address, &lists.directory, &socket, phrases)
+            let means = Means { lists: &lists.directory, clamd: &socket, next: None };
+            e2guardian::start(&directory.join(name), address, means, phrases)
         };
         children.push(start("e2guardian", e2g, Phrases::All)?);
         children.push(start("e2guardian-bare", bare, Phrases::Off)?);
@@ -161,7 +179,7 @@ impl Field {
 }
 
 /// Processes that stop when they are dropped.
-struct Children(Vec<Child>);
+pub struct Children(pub Vec<Child>);
 
 impl Drop for Children {
     fn drop(&mut self) {

@@ -8,6 +8,7 @@ use crate::memory::Memory;
 use crate::views::ViewId;
 use lockgate_model::{Direction, TransactionId, Wish};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Mutex;
 
 /// How many rules one transaction may be about at a time.
@@ -16,6 +17,10 @@ const CANDIDATES_MAX: usize = 4096;
 const STEPS_OF_VIEW_MAX: u64 = 100_000;
 /// What is kept of buffers for rules that ask of them later.
 const KEPT_BYTES_MAX: usize = 256 << 10;
+
+/// How many there mostly are of a head, and how long they are together.
+const KEPT_USUALLY: usize = 32;
+const KEPT_BYTES_USUALLY: usize = 2 << 10;
 
 /// A rule that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +42,19 @@ pub(crate) struct Told {
 struct Open {
     /// Which of its lists have held: a bit for each.
     held: u64,
+    /// Which views it looks at, a bit for each: others may have it, too.
+    views: u64,
+    /// Which of its lists are to hold.
+    wanted: u64,
     /// What it has read, where one list reads and another asks.
     variables: Option<Box<Variables>>,
 }
 
 impl Open {
+    fn is_whole(&self) -> bool {
+        self.held & self.wanted == self.wanted
+    }
+
     fn ask(&mut self, rule: &Compiled, list: &CompiledList, piece: Piece<'_>, steps: &mut u64) -> Answer {
         if !rule.shares_variables {
             return holds(&list.tests, &list.of_decoded, piece, steps);
@@ -49,6 +62,11 @@ impl Open {
         let variables = self.variables.get_or_insert_default();
         holds_with(&list.tests, &list.of_decoded, piece, steps, variables)
     }
+}
+
+/// The bit that a view has among 64.
+fn bit_of(view: ViewId) -> u64 {
+    1 << (view.0 % 64)
 }
 
 /// The rules that one transaction may be about.
@@ -59,9 +77,9 @@ pub(crate) struct Candidates {
     told: Vec<u32>,
     /// Those of which the bytes of the connection held.
     raw_told: Vec<u32>,
-    /// Views that have been there, whole.
-    kept: Vec<(ViewId, Box<[u8]>)>,
-    kept_bytes: usize,
+    /// Views that have been there, whole: where the bytes of each are.
+    kept: Vec<(ViewId, Range<usize>)>,
+    kept_bytes: Vec<u8>,
     /// Those of which all holds.
     ready: Vec<Told>,
     is_passed: bool,
@@ -88,7 +106,9 @@ impl Candidates {
         for rule in found.drain(..) {
             self.consider(asking, rule, &mut steps);
         }
-        for (rule, open) in &mut self.open {
+        // What holds already may wait for something else that is there by now.
+        let concerns = |open: &Open| open.views & bit_of(view) != 0 || open.is_whole();
+        for (rule, open) in self.open.iter_mut().filter(|(_, open)| concerns(open)) {
             let compiled = &asking.database.rules[*rule as usize];
             let mut offset = None;
             for (list, bit) in compiled.lists.iter().zip(0..).filter(|(list, _)| list.view == view) {
@@ -104,8 +124,7 @@ impl Candidates {
                     Answer::Spent => self.is_spent = true,
                 }
             }
-            let wanted = compiled.content_lists();
-            if open.held & wanted == wanted {
+            if open.is_whole() {
                 self.ready.push(Told {
                     rule: *rule,
                     view,
@@ -156,12 +175,18 @@ impl Candidates {
 
     /// A view that has ended is kept for rules that turn up later.
     pub fn keep(&mut self, view: ViewId, bytes: &[u8]) {
-        if self.kept_bytes + bytes.len() <= KEPT_BYTES_MAX {
-            self.kept_bytes += bytes.len();
-            self.kept.push((view, bytes.into()));
-        } else {
+        let from = self.kept_bytes.len();
+        if from + bytes.len() > KEPT_BYTES_MAX {
             self.is_spent = true;
+            return;
         }
+        // One head has a dozen of them.
+        if self.kept.is_empty() {
+            self.kept.reserve(KEPT_USUALLY);
+            self.kept_bytes.reserve(KEPT_BYTES_USUALLY.max(bytes.len()));
+        }
+        self.kept_bytes.extend_from_slice(bytes);
+        self.kept.push((view, from..self.kept_bytes.len()));
     }
 
     /// What has come so far is asked of a rule that turns up.
@@ -178,10 +203,11 @@ impl Candidates {
             self.is_spent = true;
             return;
         }
-        let mut open = Open::default();
+        let mut open = Open { wanted: compiled.content_lists(), ..Open::default() };
         for (list, bit) in compiled.lists.iter().zip(0..) {
+            open.views |= bit_of(list.view);
             let kept = self.kept.iter().filter(|(view, _)| *view == list.view);
-            for (_, bytes) in kept {
+            for bytes in kept.filter_map(|(_, place)| self.kept_bytes.get(place.clone())) {
                 match open.ask(compiled, list, Piece::whole(bytes), steps) {
                     Answer::Yes { .. } => open.held |= 1 << bit,
                     Answer::No => {}

@@ -323,6 +323,11 @@ fn buffer_of(sticky: Sticky) -> Option<Buffer> {
     })
 }
 
+/// Whether a buffer is content, of which there may be much.
+fn is_body(sticky: Sticky) -> bool {
+    matches!(sticky, Sticky::FileData | Sticky::HttpRequestBody | Sticky::HttpResponseBody)
+}
+
 #[derive(Default)]
 struct Compiler {
     rules: Vec<Compiled>,
@@ -368,8 +373,7 @@ impl Compiler {
     /// Packets are looked at for the rule.
     fn add_to_groups(&mut self, rule: &Rule, asked: &Asked) {
         let number = self.rules.len() as u32;
-        let fast = fast_pattern(rule, |sticky| sticky == Sticky::Payload);
-        let fast = fast.map(|(_, bytes, any_case)| (bytes, any_case));
+        let fast = fast_pattern(rule, |sticky| sticky == Sticky::Payload).map(|(_, fast)| fast);
         self.groups.add(number, &rule.header, &rule.flow, asked, fast);
     }
 
@@ -377,12 +381,14 @@ impl Compiler {
     fn add_to_searches(&mut self, rule: &Rule, views: &[ViewId]) -> Result<(), String> {
         let number = self.rules.len() as u32;
         let fast = fast_pattern(rule, is_of_content);
-        let is_found = fast.is_some_and(|(list, bytes, any_case)| {
+        let is_found = fast.is_some_and(|(list, fast)| {
             let list = &rule.lists[list];
+            // What is short is searched in one pass for all; of a body, what stands at its beginning is not looked for behind.
+            let fast = if is_body(list.sticky) { fast } else { fast.anywhere() };
             // What the buffer is made into is not searched where it is the rule's own: the pattern stands in that.
             self.views
                 .id(list.sticky, &list.transforms)
-                .is_some_and(|view| self.searches[usize::from(view.0)].add(bytes, any_case, number))
+                .is_some_and(|view| self.searches[usize::from(view.0)].add(fast, number))
         });
         if !is_found {
             let is_content = |view: &ViewId| is_of_content(self.views.sticky(*view));

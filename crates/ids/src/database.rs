@@ -46,6 +46,17 @@ pub struct Database {
     pub(crate) clock: Clock,
 }
 
+/// Where rules about a transaction are searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Searched {
+    /// What is made of a buffer.
+    View(ViewId),
+    /// Content that goes this way, as it came.
+    Body(Direction),
+    /// The bytes of the connection that go this way.
+    Bytes(Direction),
+}
+
 /// Content as it comes one way.
 pub(crate) struct Body {
     /// The views that look at it as it came.
@@ -145,40 +156,23 @@ impl Database {
 }
 
 impl Database {
-    /// The search in a view, for flows of a kind about which rules are that `concerns` lets through.
+    /// The search there, for flows of a kind about which rules are that `concerns` lets through.
     pub(crate) fn search_in(
         &self,
-        view: ViewId,
+        place: Searched,
         kind: Option<&Kind>,
         concerns: &dyn Fn(u32) -> bool,
     ) -> Option<Arc<Search>> {
-        let (number, all) = (usize::from(view.0), &self.searches[usize::from(view.0)]);
-        kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
-    }
-
-    /// The same in the bytes of the connection.
-    pub(crate) fn search_in_bytes(
-        &self,
-        direction: Direction,
-        kind: Option<&Kind>,
-        concerns: &dyn Fn(u32) -> bool,
-    ) -> Option<Arc<Search>> {
-        let all = &self.groups.of(Carrier::Tcp, direction).stream;
-        kind.map_or_else(
-            || all.whole(),
-            |kind| kind.search(self.searches.len() + self.bodies.len(), all, concerns),
-        )
-    }
-
-    /// The same in content that goes this way.
-    pub(crate) fn search_in_body(
-        &self,
-        direction: Direction,
-        kind: Option<&Kind>,
-        concerns: &dyn Fn(u32) -> bool,
-    ) -> Option<Arc<Search>> {
-        let way = usize::from(direction == Direction::ToClient);
-        let (number, all) = (self.searches.len() + way, &self.bodies[way].searches);
+        let (views, ways) = (self.searches.len(), self.bodies.len());
+        // The number is that of a kind's search.
+        let (number, all) = match place {
+            Searched::View(view) => (usize::from(view.0), &self.searches[usize::from(view.0)]),
+            Searched::Body(direction) => {
+                let way = usize::from(direction == Direction::ToClient);
+                (views + way, &self.bodies[way].searches)
+            }
+            Searched::Bytes(direction) => (views + ways, &self.groups.of(Carrier::Tcp, direction).stream),
+        };
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }
 }

@@ -54,7 +54,8 @@ const FIELDS: [(&str, Sticky, Option<Direction>); 13] = [
 /// The buffers of a head's lines, `Name: value` and CRLF each.
 pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut Fill<'_>) {
     let fields: Vec<Field<'_>> = lines.split_inclusive(|byte| *byte == b'\n').filter_map(field).collect();
-    let mut names = b"\r\n".to_vec();
+    let mut names = Vec::with_capacity(lines.len() + 4);
+    names.extend_from_slice(b"\r\n");
     let mut normal = Vec::with_capacity(lines.len());
     for (name, value) in &fields {
         names.extend_from_slice(name);
@@ -71,13 +72,18 @@ pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut
         Direction::ToServer => Sticky::HttpRequestHeader,
         Direction::ToClient => Sticky::HttpResponseHeader,
     };
+    let mut whole = Vec::with_capacity(line.len() + lines.len() + 4);
     for (name, value) in &fields {
-        fill(own, &[name, &b": "[..], value].concat());
+        whole.clear();
+        [name, &b": "[..], value].iter().for_each(|bytes| whole.extend_from_slice(bytes));
+        fill(own, &whole);
     }
     fill(Sticky::HttpHeaderNames, &names);
-    fill(Sticky::HttpStart, &[line, b"\r\n", lines, b"\r\n"].concat());
+    whole.clear();
+    [line, b"\r\n", lines, b"\r\n"].iter().for_each(|bytes| whole.extend_from_slice(bytes));
+    fill(Sticky::HttpStart, &whole);
     fill(Sticky::HttpHeader, &normal);
-    fill(Sticky::HttpHeaderRaw, &[lines, b"\r\n"].concat());
+    fill(Sticky::HttpHeaderRaw, &whole[line.len() + 2..]);
     for (name, sticky, of) in FIELDS {
         if of.is_none_or(|of| of == direction) {
             one_field(name, sticky, &fields, fill);

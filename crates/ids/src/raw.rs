@@ -2,7 +2,7 @@
 //! where no packet is seen, of the same windows as on the wire.
 
 use crate::candidates::Asking;
-use crate::database::Database;
+use crate::database::{Database, Searched};
 use crate::evaluate::{Answer, Variables};
 use crate::kinds::Kind;
 use crate::memory::Memory;
@@ -51,7 +51,8 @@ impl Raw {
             let is_of_streams = rule.asked.as_ref().is_some_and(Asked::is_of_streams);
             is_of_streams && facts.concern(rule, direction) && facts.is_on_its_port(rule, direction)
         };
-        let search = self.search.get_or_init(|| database.search_in_bytes(direction, kind, &concerns));
+        let search =
+            self.search.get_or_init(|| database.search_in(Searched::Bytes(direction), kind, &concerns));
         self.side.push(database, search.as_deref(), (self.bytes, bytes), &concerns);
         self.bytes += bytes.len() as u64;
     }

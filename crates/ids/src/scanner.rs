@@ -1,7 +1,7 @@
 //! Buffers → findings, for one transaction. Rule: what a proxy tells of an exchange is made into sticky buffers here, each once.
 
 use crate::candidates::{Asking, Candidates, Told};
-use crate::database::{Compiled, Database};
+use crate::database::{Compiled, Database, Searched};
 use crate::evaluate::Piece;
 use crate::filled;
 use crate::flow::{Facts, locked};
@@ -97,7 +97,7 @@ impl Transmission {
             candidates.is_spent |= made == Made::Spent;
             let bytes = transformed.as_deref().unwrap_or(bytes);
             let mut found = Vec::new();
-            if let Some(search) = database.search_in(view, kind.as_deref(), &concerns) {
+            if let Some(search) = database.search_in(Searched::View(view), kind.as_deref(), &concerns) {
                 found.extend(search.rules(&search.whole(bytes)));
             }
             found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
@@ -109,7 +109,7 @@ impl Transmission {
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
         let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
-        [&line, &b"\r\n"[..], &header, b"\r\n"].into_iter().for_each(|bytes| self.push_raw(bytes));
+        self.push_raw(&[&line, &b"\r\n"[..], &header, b"\r\n"].concat());
         let direction = self.direction;
         let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
         match direction {
@@ -198,12 +198,13 @@ impl Transmission {
             Direction::ToClient => (1, Sticky::HttpResponseBody),
         };
         let views = &database.bodies[way].views;
-        let search = || database.search_in_body(*direction, kind.as_deref(), &concerns);
+        let search = || database.search_in(Searched::Body(*direction), kind.as_deref(), &concerns);
         let as_it_came = (!views.is_empty()).then(|| Stream::new(Arc::clone(views), search()));
         let views = [Sticky::FileData, of_way].into_iter().flat_map(|sticky| database.views.of(sticky));
         let transformed = views.filter(|view| database.views.is_transformed(*view));
-        let transformed = transformed
-            .map(|view| Stream::transformed(view, database.search_in(view, kind.as_deref(), &concerns)));
+        let transformed = transformed.map(|view| {
+            Stream::transformed(view, database.search_in(Searched::View(view), kind.as_deref(), &concerns))
+        });
         as_it_came.into_iter().chain(transformed).collect()
     }
 

@@ -1,32 +1,48 @@
 //! Which rules a buffer may be about: one search for the fast patterns of all. Rule: it leaves out no rule that could hold.
 
 use crate::flow::locked;
-use crate::ruleset::content::{Content, Fast};
+use crate::ruleset::content::{Amount, Content, Fast, Place};
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
 use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
+/// What a rule is first looked for by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FastPattern<'a> {
+    pub bytes: &'a [u8],
+    /// Whether ASCII letters agree in both cases.
+    pub any_case: bool,
+    /// The last offset at which it can begin, where it is one of the first few.
+    pub last: Option<u64>,
+}
+
+/// How far from the beginning a pattern may begin that is only looked for there: each offset costs a look at each buffer.
+const LAST_MAX: i64 = 7;
+
 /// The fast patterns of the rules that look at one view, while they are gathered.
 #[derive(Default)]
 pub(crate) struct SearchBuilder {
     set: PatternSet,
-    known: HashMap<(Vec<u8>, bool), u32>,
+    known: HashMap<Key, u32>,
     rules: Vec<Vec<u32>>,
 }
 
+/// A fast pattern's bytes, whether their case does not matter, and where it begins at last.
+type Key = (Vec<u8>, bool, Option<u64>);
+
 impl SearchBuilder {
     /// One more rule; `false` where its pattern cannot be searched.
-    pub fn add(&mut self, bytes: &[u8], any_case: bool, rule: u32) -> bool {
-        let key = if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() };
-        if let Some(known) = self.known.get(&(key.clone(), any_case)) {
+    pub fn add(&mut self, fast: FastPattern<'_>, rule: u32) -> bool {
+        let FastPattern { bytes, any_case, last } = fast;
+        let key = (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last);
+        if let Some(known) = self.known.get(&key) {
             self.rules[*known as usize].push(rule);
             return true;
         }
-        let case = if any_case { Case::Insensitive } else { Case::Sensitive };
-        let Ok(id) = self.set.add(&Wildcard::literal(bytes), case, Anchor::Anywhere) else { return false };
-        self.known.insert((key, any_case), id.0);
+        let Some(id) = fast.add_to(&mut self.set) else { return false };
+        self.known.insert(key, id);
         self.rules.push(vec![rule]);
         true
     }
@@ -36,7 +52,7 @@ impl SearchBuilder {
         let mut patterns: Vec<Pattern> = self
             .known
             .into_iter()
-            .map(|((bytes, any_case), id)| Pattern { id, bytes: bytes.into(), any_case })
+            .map(|((bytes, any_case, last), id)| Pattern { id, bytes: bytes.into(), any_case, last })
             .collect();
         patterns.sort_unstable_by_key(|pattern| pattern.id);
         let rules: Box<[Box<[u32]>]> = self.rules.into_iter().map(Vec::into_boxed_slice).collect();
@@ -47,13 +63,58 @@ impl SearchBuilder {
 
     /// With those of another one.
     pub fn and(mut self, other: &Self) -> Self {
-        for ((bytes, any_case), id) in &other.known {
+        for ((bytes, any_case, last), id) in &other.known {
             for rule in &other.rules[*id as usize] {
-                self.add(bytes, *any_case, *rule);
+                self.add(FastPattern { bytes, any_case: *any_case, last: *last }, *rule);
             }
         }
         self
     }
+}
+
+impl<'a> FastPattern<'a> {
+    /// A content, or the part of it that its rule has chosen. `at` is its place among the tests of its list.
+    fn of(content: &'a Content, at: usize) -> Option<Self> {
+        let (offset, bytes) = match content.fast {
+            Fast::Chop { offset, length } => {
+                let (offset, length) = (usize::from(offset), usize::from(length));
+                (offset, content.bytes.get(offset..offset + length)?)
+            }
+            _ => (0, &content.bytes[..]),
+        };
+        let last = last_of(content, at).map(|last| last + offset as i64);
+        let last = last.filter(|last| (0..=LAST_MAX).contains(last)).map(|last| last as u64);
+        Some(Self { bytes, any_case: content.any_case, last })
+    }
+
+    /// Wherever it may stand.
+    pub fn anywhere(self) -> Self {
+        Self { last: None, ..self }
+    }
+
+    /// Its number in a set; `None` where it cannot be searched.
+    fn add_to(self, set: &mut PatternSet) -> Option<u32> {
+        let case = if self.any_case { Case::Insensitive } else { Case::Sensitive };
+        // Offsets are counted anew behind what is missing of a stream, so that any before the last may be the first.
+        let anchor = self.last.map_or(Anchor::Anywhere, |last| Anchor::Within { first: 0, last });
+        set.add(&Wildcard::literal(self.bytes), case, anchor).ok().map(|id| id.0)
+    }
+}
+
+/// The last offset at which a content may begin. What is relative to nothing is to the beginning.
+fn last_of(content: &Content, at: usize) -> Option<i64> {
+    let (from, length) = match content.place {
+        Place::Absolute { offset: Amount::Number(from), depth: Some(Amount::Number(length)) } => {
+            (from, length)
+        }
+        Place::Relative { distance: Amount::Number(from), within: Some(Amount::Number(length)) }
+            if at == 0 =>
+        {
+            (from, length)
+        }
+        _ => return None,
+    };
+    from.checked_add(length)?.checked_sub(content.bytes.len() as i64)
 }
 
 /// How many narrower searches are made of one. Beyond that, all is searched for.
@@ -64,6 +125,7 @@ struct Pattern {
     id: u32,
     bytes: Box<[u8]>,
     any_case: bool,
+    last: Option<u64>,
 }
 
 /// For each pattern that is left its number, and which of its rules are.
@@ -113,9 +175,8 @@ impl Searches {
     fn made(&self, left: &Left) -> Option<Search> {
         let mut builder = SearchBuilder::default();
         for (id, _) in left {
-            let Pattern { bytes, any_case, .. } = &self.patterns[*id as usize];
-            let case = if *any_case { Case::Insensitive } else { Case::Sensitive };
-            builder.set.add(&Wildcard::literal(bytes), case, Anchor::Anywhere).ok()?;
+            let Pattern { bytes, any_case, last, .. } = &self.patterns[*id as usize];
+            FastPattern { bytes, any_case: *any_case, last: *last }.add_to(&mut builder.set)?;
         }
         let database = builder.set.compile().ok()?;
         Some(Search { database, rules: left.iter().map(|(_, rules)| rules.as_slice().into()).collect() })
@@ -196,25 +257,18 @@ impl std::fmt::Debug for Search {
     }
 }
 
-/// The content that a rule is first looked for by, in those of its lists that may be searched: in which of them, which bytes, and
-/// whether their case does not matter.
-pub(crate) fn fast_pattern(rule: &Rule, may: impl Fn(Sticky) -> bool) -> Option<(usize, &[u8], bool)> {
-    let contents = rule.lists.iter().enumerate().flat_map(|(at, list)| {
-        let of_list = list.tests.iter().filter_map(move |test| match test {
-            Test::Content(content) if !content.is_negated => Some(content),
+/// The content that a rule is first looked for by, in those of its lists that may be searched, and in which of them.
+pub(crate) fn fast_pattern(rule: &Rule, may: impl Fn(Sticky) -> bool) -> Option<(usize, FastPattern<'_>)> {
+    let contents = rule.lists.iter().enumerate().flat_map(|(list, tests)| {
+        let of_list = tests.tests.iter().enumerate().filter_map(|(at, test)| match test {
+            Test::Content(content) if !content.is_negated => Some((at, content)),
             _ => None,
         });
-        of_list.map(move |content| (at, list.sticky, content))
+        of_list.map(move |(at, content)| (list, tests.sticky, at, content))
     });
-    let contents = contents.filter(|(_, sticky, _)| may(*sticky));
-    let (at, _, content) = contents.max_by_key(|(_, sticky, content)| worth(*sticky, content))?;
-    let bytes = match content.fast {
-        Fast::Chop { offset, length } => {
-            content.bytes.get(usize::from(offset)..usize::from(offset) + usize::from(length))?
-        }
-        _ => &content.bytes,
-    };
-    Some((at, bytes, content.any_case))
+    let contents = contents.filter(|(_, sticky, ..)| may(*sticky));
+    let (list, _, at, content) = contents.max_by_key(|(_, sticky, _, content)| worth(*sticky, content))?;
+    Some((list, FastPattern::of(content, at)?))
 }
 
 /// How well a content tells its rule from others. What the rule's author chose goes before all.

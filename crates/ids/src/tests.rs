@@ -421,3 +421,31 @@ alert http any any -> any any (msg:"4"; filemd5:missing; sid:4;)"#;
         }
     }
 }
+
+/// What may stand at the beginning only is looked for there, and nowhere else.
+#[test]
+fn contents_at_the_beginning() {
+    let rules = r#"alert http any any -> any any (msg:"1"; flow:to_client; file.data; content:"MZ"; depth:2; sid:1;)
+alert http any any -> any any (msg:"2"; flow:to_client; http.response_body; content:"mz9"; nocase; startswith; sid:2;)
+alert http any any -> any any (msg:"3"; flow:to_client; file.data; content:"Z9"; offset:1; depth:2; sid:3;)
+alert http any any -> any any (msg:"4"; flow:to_client; file.data; content:"MZ"; within:2; sid:4;)
+alert http any any -> any any (msg:"5"; flow:to_client; file.data; content:"MZ9b"; depth:4; fast_pattern:1,3; sid:5;)
+alert http any any -> any any (msg:"6"; flow:to_client; file.data; content:"beg"; offset:3; depth:5; sid:6;)
+alert http any any -> any any (msg:"7"; flow:to_client; file.data; content:"MZ9"; sid:7;)
+alert http any any -> any any (msg:"8"; flow:to_client; file.data; content:"in"; depth:40; sid:8;)"#;
+    let database = compiled(rules);
+    let mut late = vec![b' '; STEP_BYTES];
+    late.extend_from_slice(b"MZ9begin");
+    late.resize(2 * PIECE_BYTES, b' ');
+    for (content, want) in
+        [(&b"MZ9begin"[..], &[1, 2, 3, 4, 5, 6, 7, 8][..]), (b" MZ9begin", &[6, 7, 8]), (&late, &[7])]
+    {
+        let message = Message { line: "HTTP/1.1 200 OK", header: "Content-Type: text/plain\r\n", content };
+        for piece in [1, 2, 7, 4096, content.len()] {
+            let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+            let mut found = ids(&message.run(&mut *flow, Direction::ToClient, piece));
+            found.sort_unstable();
+            assert_eq!(found, want, "{} bytes in pieces of {piece}", content.len());
+        }
+    }
+}

@@ -6,6 +6,7 @@ use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
 use crate::segment::{Case, LOOKBACK_MAX, Piece};
 use crate::set::{Anchor, Call, Pattern};
+use crate::short::PAIR;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The length of a block, where a segment has so many fixed bytes.
@@ -23,6 +24,12 @@ const WAYS: u32 = 16;
 const REACH_OF_WAYS_MAX: usize = 2;
 /// So many ways are no burden, however few other windows there are.
 const WAYS_FREE: u32 = 4096;
+
+/// So many short segments are searched by pairs of bytes.
+const PAIRED_MAX: u32 = 1024;
+
+/// So few longer ones are searched in one pass.
+const FOLDED_MAX: u32 = 4096;
 
 /// The runs of each byte are a pass of their own: those of more bytes go to the tables.
 const RUNS_MAX: usize = 8;
@@ -143,6 +150,12 @@ impl Group {
         }
     }
 
+    /// Whether the longer ones are so few that one pass, folded, costs less than two.
+    fn is_small(&self) -> bool {
+        let count = |lengths: &Lengths| lengths[self.short_below..].iter().sum::<u32>();
+        count(&self.sensitive) + count(&self.insensitive) <= FOLDED_MAX
+    }
+
     /// Looks for each byte, and what their hits cost in looks.
     fn cost(&self, bound: usize) -> f64 {
         let count = |length: usize| self.sensitive[length] + self.insensitive[length];
@@ -164,10 +177,13 @@ impl Group {
         (bound..=LENGTH_MAX).find(|length| self.sensitive[*length] + self.insensitive[*length] > 0)
     }
 
-    /// Block and stride for the short ones, if there are any.
+    /// Block and stride for the short ones, if there are any. Few are searched by pairs, however long they are.
     fn short(&self) -> Option<(usize, usize, Folding)> {
         let least = self.least_of_all(0).filter(|least| *least < self.short_below)?;
-        Some((least.min(BLOCK), 1, Folding::None))
+        let count: u32 =
+            (0..self.short_below).map(|length| self.sensitive[length] + self.insensitive[length]).sum();
+        let block = if count <= PAIRED_MAX { least.min(PAIR) } else { least.min(BLOCK) };
+        Some((block, 1, Folding::None))
     }
 
     /// Block and stride for the others.
@@ -175,6 +191,7 @@ impl Group {
         let of = |lengths: &Lengths| (self.short_below..=LENGTH_MAX).find(|length| lengths[*length] > 0);
         let (least, folding) = match (self.folding, case) {
             (Folding::None, _) => (self.least_of_all(self.short_below), Folding::None),
+            (Folding::Ascii, _) if self.is_small() => (self.least_of_all(self.short_below), Folding::Ascii),
             (Folding::Ascii, Case::Sensitive) => (of(&self.sensitive), Folding::None),
             (Folding::Ascii, Case::Insensitive) => (of(&self.insensitive), Folding::Ascii),
         };

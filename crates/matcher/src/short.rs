@@ -10,7 +10,7 @@ use crate::view::View;
 use crate::wildcard::Cell;
 
 /// How long the pair is.
-const PAIR: usize = 2;
+pub(crate) const PAIR: usize = 2;
 
 /// A group of windows that are searched in one pass.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::packets::asked::{Asked, Occasion, Reads};
 use crate::packets::filed::{Filed, FiledBuilder};
 use crate::ruleset::bits::FlowTest;
 use crate::ruleset::header::{Header, Protocol};
-use crate::search::{SearchBuilder, Searches};
+use crate::search::{FastPattern, SearchBuilder, Searches};
 use lockgate_model::Direction;
 use lockgate_packet::{Event, Transport};
 use std::collections::HashMap;
@@ -61,9 +61,6 @@ impl Carrier {
     }
 }
 
-/// A fast pattern: its bytes, and whether their case does not matter.
-pub(crate) type FastPattern<'a> = Option<(&'a [u8], bool)>;
-
 /// The rules that packets of one protocol and direction may be about, while they are gathered.
 #[derive(Default)]
 struct Gathered {
@@ -115,7 +112,14 @@ fn index(carrier: Carrier, direction: Direction) -> usize {
 
 impl GroupsBuilder {
     /// One more rule.
-    pub fn add(&mut self, rule: u32, header: &Header, flow: &FlowTest, asked: &Asked, fast: FastPattern<'_>) {
+    pub fn add(
+        &mut self,
+        rule: u32,
+        header: &Header,
+        flow: &FlowTest,
+        asked: &Asked,
+        fast: Option<FastPattern<'_>>,
+    ) {
         if let Some(event) = asked.event() {
             return self.events.entry(event).or_default().push(rule);
         }
@@ -162,12 +166,19 @@ impl GroupsBuilder {
 }
 
 impl Gathered {
-    fn add(&mut self, (rule, header): (u32, &Header), carrier: Carrier, reads: Reads, fast: FastPattern<'_>) {
+    fn add(
+        &mut self,
+        (rule, header): (u32, &Header),
+        carrier: Carrier,
+        reads: Reads,
+        fast: Option<FastPattern<'_>>,
+    ) {
         let is_stream = carrier == Carrier::Tcp && reads != Reads::Packet;
         let is_packet = carrier != Carrier::Tcp || matches!(reads, Reads::Packet | Reads::Either);
-        let is_found = fast.is_some_and(|(bytes, any_case)| {
-            (!is_stream || self.stream.add(bytes, any_case, rule))
-                && (!is_packet || self.packet.add(bytes, any_case, rule))
+        // Packets are short: there, what begins somewhere is found in the pass for all.
+        let is_found = fast.is_some_and(|fast| {
+            (!is_stream || self.stream.add(fast, rule))
+                && (!is_packet || self.packet.add(fast.anywhere(), rule))
         });
         if !is_found {
             self.unsearched.add(rule, header);

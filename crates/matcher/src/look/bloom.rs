@@ -10,6 +10,8 @@ const MIX: (u32, u32) = (0x9e37_79b1, 0x85eb_ca6b);
 /// The least and the most words of a table. One for ClamAV's patterns (512 KiB) fits a second cache; the most is 4 MiB.
 const WORDS_MIN: usize = 1 << 8;
 const WORDS_MAX: usize = 1 << 20;
+/// Up to so many (32 KiB) a table is near whatever else is read, and may be sparser.
+const WORDS_NEAR: usize = 1 << 13;
 
 /// Which blocks there are, more or less.
 #[derive(Debug)]
@@ -28,7 +30,8 @@ const FILLINGS: [u32; 8] =
 impl Bloom {
     /// A table of these blocks (of which the lens's bytes count), sized so that it stays sparse.
     pub fn new(lens: Lens, blocks: &[u32]) -> Self {
-        let words_count = (blocks.len() * 2 / 7).next_power_of_two().clamp(WORDS_MIN, WORDS_MAX);
+        let near = (blocks.len() * 8 / 7).next_power_of_two().min(WORDS_NEAR);
+        let words_count = (blocks.len() * 2 / 7).next_power_of_two().max(near).clamp(WORDS_MIN, WORDS_MAX);
         let mut table = Bloom {
             lens,
             speed: Speed::detect(),

@@ -159,7 +159,10 @@ mod avx512 {
         hits: &mut Hits,
         mut count: usize,
     ) -> (usize, usize) {
-        let tables: [[__m512i; 4]; KNOWN] = std::array::from_fn(|side| load(&pairs.classes[side]));
+        let mut tables = [[_mm512_setzero_si512(); 4]; KNOWN];
+        for (table, class) in tables.iter_mut().zip(&*pairs.classes) {
+            load(table, class);
+        }
         while place < end {
             // The last vector looks at some places again.
             let Some(first) = place.min(end.saturating_sub(LANES)).checked_sub(KNOWN) else { break };
@@ -175,25 +178,28 @@ mod avx512 {
         (place, count)
     }
 
-    /// Which of the places behind the known bytes some class lets through.
+    /// Which of the places behind the known bytes some class lets through. No closures here: they would not be inlined, since what calls
+    /// them is not compiled for these instructions.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn passing(tables: &[[__m512i; 4]; KNOWN], bytes: &[u8; LANES + KNOWN - 1]) -> u64 {
-        let sides: [__m512i; KNOWN] = std::array::from_fn(|side| {
+        let mut classes = _mm512_set1_epi8(-1);
+        for (side, table) in tables.iter().enumerate() {
             // SAFETY: there are 64 bytes from each of the first places on.
             let bytes = unsafe { _mm512_loadu_si512(bytes.as_ptr().add(side).cast()) };
-            of(&tables[side], bytes)
-        });
-        let [third, fourth, first, second] = sides;
-        _mm512_test_epi8_mask(_mm512_and_si512(third, first), _mm512_and_si512(fourth, second))
+            classes = _mm512_and_si512(classes, of(table, bytes));
+        }
+        _mm512_test_epi8_mask(classes, classes)
     }
 
     /// A table of 256 bytes, in registers.
+    #[inline]
     #[target_feature(enable = "avx512f")]
-    fn load(table: &[u8; 256]) -> [__m512i; 4] {
-        let (quarters, _) = table.as_chunks::<64>();
-        // SAFETY: each quarter has the 64 bytes that are read.
-        std::array::from_fn(|at| unsafe { _mm512_loadu_si512(quarters[at].as_ptr().cast()) })
+    fn load(registers: &mut [__m512i; 4], table: &[u8; 256]) {
+        for (register, quarter) in registers.iter_mut().zip(table.as_chunks::<64>().0) {
+            // SAFETY: each quarter has the 64 bytes that are read.
+            *register = unsafe { _mm512_loadu_si512(quarter.as_ptr().cast()) };
+        }
     }
 
     /// What the table says of 64 bytes.

@@ -176,7 +176,7 @@ fn a_stream_is_small() {
         set.add(&Wildcard::literal(&bytes), Case::Sensitive, Anchor::Anywhere).unwrap();
     }
     let database = set.compile().unwrap();
-    assert_eq!(database.strategies(), ["blocks(stride 7, 1 KiB) × 91"]);
+    assert_eq!(database.strategies(), ["blocks(stride 7, 4 KiB) × 91"]);
     assert!(database.tail_bytes() + size_of::<Scanner>() <= 512);
     let empty = PatternSet::new().compile().unwrap();
     assert_eq!((empty.strategies().len(), empty.tail_bytes()), (0, 0));

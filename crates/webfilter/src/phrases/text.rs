@@ -127,7 +127,6 @@ impl Text {
     fn skim_by(&mut self, with: impl Instructions, source: Source<'_>, out: &mut Written) -> usize {
         let [copy, folded_copy] = &mut [[0; BLOCK]; 2];
         let mut is_in_tag = self.place == Place::Tag;
-        let mut ends_within_word = self.ends_within_word;
         let mut at = 0;
         while at < source.bytes.len() {
             let rest = source.bytes.len() - at;
@@ -138,29 +137,44 @@ impl Text {
             let there = low(room);
             let tags = tags(with.equal(bytes, b'<') | u64::from(is_in_tag), !with.equal(bytes, b'>') & there);
             let other = (with.equal(bytes, b'&') | with.high(bytes)) & there & !tags;
-            let read = room.min(other.trailing_zeros() as usize);
-            // Of a row of spaces, which a tag is as well, the first is kept.
             let spaces = with.equal(folded, b' ') | tags;
-            let before = spaces << 1 | u64::from(!ends_within_word);
-            let kept = !(spaces & before) & low(read);
-            if let Some(raw) = raw {
-                out.copies.add(raw, read, kept, out.bytes.len());
-            }
-            with.append(folded, kept, &mut out.bytes);
-            at += read;
-            if read > 0 {
-                ends_within_word = spaces >> (read - 1) & 1 == 0;
-            }
-            if read < room {
+            // A branch, so that the next block is read before this one has said where it is.
+            if other != 0 {
+                let read = other.trailing_zeros() as usize;
+                self.keep(with, folded, spaces, read, raw, out);
+                at += read;
                 // Not within a tag, and what seemed to be one behind is not looked at yet.
                 is_in_tag = false;
                 break;
             }
+            self.keep(with, folded, spaces, room, raw, out);
+            at += room;
             is_in_tag = tags >> (room - 1) & 1 == 1;
         }
         self.place = if is_in_tag { Place::Tag } else { Place::Text };
-        self.ends_within_word = ends_within_word;
         at
+    }
+
+    /// Appends so many bytes of a block; of a row of spaces, which a tag is as well, the first is kept.
+    #[inline(always)]
+    fn keep(
+        &mut self,
+        with: impl Instructions,
+        folded: &Block,
+        spaces: u64,
+        read: usize,
+        raw: Option<usize>,
+        out: &mut Written,
+    ) {
+        let before = spaces << 1 | u64::from(!self.ends_within_word);
+        let kept = !(spaces & before) & low(read);
+        if let Some(raw) = raw {
+            out.copies.add(raw, read, kept, out.bytes.len());
+        }
+        with.append(folded, kept, &mut out.bytes);
+        if read > 0 {
+            self.ends_within_word = spaces >> (read - 1) & 1 == 0;
+        }
     }
 
     /// Reads what begins with a character reference or a character that is no ASCII; how many bytes.

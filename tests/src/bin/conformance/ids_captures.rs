@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use crate::{files_below, suricata};
-use lockgate_tests::gateway::lockgate;
-use lockgate_tests::process::printed_by;
+use crate::{files_below, suricata, wire};
 use lockgate_tests::temporary::Directory;
 
 /// Of what either says, how much the other is to say, too, in a hundred.
@@ -71,30 +67,15 @@ fn captures(directory: &Path) -> Vec<PathBuf> {
 
 fn own_events(place: &Directory, capture: &Path) -> String {
     let capture = capture.to_string_lossy();
-    let mut arguments: Vec<String> =
-        ["ids", "--rules", "rules/all.rules", "--checksums", "ignore", "--only", "alerts"]
-            .map(String::from)
-            .to_vec();
-    arguments.extend(["--pcap", &capture, "--eve", "own.json"].map(String::from));
-    for (name, value) in suricata::VARIABLES {
-        arguments.extend([String::from("--variable"), format!("{name}={value}")]);
+    let (events, complaint) = wire::events(place, "rules/all.rules", &capture);
+    if let Some(complaint) = complaint {
+        println!("ids-captures: {capture}: {complaint}");
     }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let ended = lockgate(&arguments, place.path());
-    if !ended.status.success() {
-        println!("ids-captures: {capture}: {}", printed_by(&ended));
-    }
-    fs::read_to_string(place.join("own.json")).unwrap_or_default()
+    events
 }
 
 fn alerts(events: &str) -> Alerts {
     let mut alerts = Alerts::new();
-    for event in events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        if let (Some("alert"), Some(rule)) =
-            (event["event_type"].as_str(), event["alert"]["signature_id"].as_u64())
-        {
-            *alerts.entry(rule).or_default() += 1;
-        }
-    }
+    wire::alerts(events).for_each(|(_, rule)| *alerts.entry(rule).or_default() += 1);
     alerts
 }

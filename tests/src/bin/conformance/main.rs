@@ -19,6 +19,7 @@ mod web_lines;
 mod web_lists;
 mod web_phrases;
 mod web_rules;
+mod wire;
 
 use std::fs;
 use std::path::{Path, PathBuf};

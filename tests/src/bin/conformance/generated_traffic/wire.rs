@@ -2,14 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use serde_json::Value;
-
 use super::spoken::{Speaker, Spoken};
 use super::{Alerts, Conversation};
 use crate::suricata::{self, VARIABLES};
+use crate::wire;
 use lockgate_tests::capture::{Capture, Dialogue, End, Speaker as Side, datagram};
-use lockgate_tests::gateway::lockgate as run_lockgate;
-use lockgate_tests::process::printed_by;
 use lockgate_tests::temporary::Directory;
 
 const SEGMENT_BYTES: usize = 1460;
@@ -75,32 +72,19 @@ pub fn suricata(place: &Directory, rules: &str) -> Result<Alerts, String> {
 
 /// What `lockgate ids` says of it.
 pub fn lockgate(place: &Directory, rules: &str) -> Alerts {
-    let mut arguments: Vec<String> =
-        ["ids", "--checksums", "ignore", "--pcap", "traffic.pcap", "--eve", "eve.json"]
-            .map(String::from)
-            .to_vec();
-    arguments.extend([String::from("--rules"), format!("rules/{rules}")]);
-    for (name, value) in VARIABLES {
-        arguments.extend([String::from("--variable"), format!("{name}={value}")]);
-    }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let ended = run_lockgate(&arguments, place.path());
-    assert!(ended.status.success(), "{}", printed_by(&ended));
-    alerts(&std::fs::read_to_string(place.join("eve.json")).unwrap_or_default())
+    let (events, complaint) = wire::events(place, &format!("rules/{rules}"), "traffic.pcap");
+    assert_eq!(complaint, None);
+    alerts(&events)
 }
 
 /// The alerts among events, by the conversation that the client's address tells.
 fn alerts(events: &str) -> Alerts {
     let mut alerts = Alerts::new();
-    for event in events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        if event["event_type"] != "alert" {
-            continue;
-        }
+    for (event, sid) in wire::alerts(events) {
         let ends = ["src_ip", "dest_ip"].map(|name| event[name].as_str().and_then(number));
-        let (Some(at), Some(sid)) = (ends[0].or(ends[1]), event["alert"]["signature_id"].as_u64()) else {
-            continue;
-        };
-        alerts.entry(at).or_default().insert(sid as u32);
+        if let Some(at) = ends[0].or(ends[1]) {
+            alerts.entry(at).or_default().insert(sid as u32);
+        }
     }
     alerts
 }
@@ -115,17 +99,15 @@ fn number(address: &str) -> Option<usize> {
 /// Addresses of clients in the gateway's events.
 pub fn by_client(events: &[String], first: u8) -> Alerts {
     let mut alerts: Alerts = Alerts::new();
-    for event in events.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+    for (event, sid) in events.iter().flat_map(|line| wire::alerts(line)) {
         let Some(address) = event["src_ip"].as_str().and_then(|text| text.parse::<Ipv4Addr>().ok()) else {
             continue;
         };
         let [127, second, third, fourth] = address.octets() else { continue };
-        if second != first || event["event_type"] != "alert" {
-            continue;
+        if second == first {
+            let at = usize::from(third) * 250 + usize::from(fourth) - 1;
+            alerts.entry(at).or_default().insert(sid as u32);
         }
-        let at = usize::from(third) * 250 + usize::from(fourth) - 1;
-        let Some(sid) = event["alert"]["signature_id"].as_u64() else { continue };
-        alerts.entry(at).or_default().insert(sid as u32);
     }
     alerts
 }

@@ -81,46 +81,59 @@ pub fn take_cores(
     places: &mut Places,
     fours: &mut Fours,
 ) -> Taken {
-    /// Where the bytes of sixteen fours stand.
-    const FOURS: [u8; MASK] = {
-        let mut bytes = [0; MASK];
-        let mut at = 0;
-        while at < MASK {
-            bytes[at] = (at / 4 + at % 4) as u8;
-            at += 1;
-        }
-        bytes
-    };
-    // SAFETY: `FOURS` has the 64 bytes that are read.
-    let each = unsafe { _mm512_loadu_si512(FOURS.as_ptr().cast()) };
     let mut taken = Taken { count: 0, elsewhere: [[0; _]; 2] };
     let mut count = 0;
     for (at, mask) in marked.iter().copied().enumerate() {
         if mask == 0 {
             continue;
         }
-        let (before, base) = (count, at * MASK);
+        let base = at * MASK;
         for (flags, bits) in taken.elsewhere.iter_mut().zip(elsewhere) {
             let (word, bit) = (count / MASK, count % MASK);
             let bits = _pext_u64(bits[at], mask);
             flags[word] |= bits << bit;
             flags[word + 1] = bits >> 1 >> (MASK - 1 - bit);
         }
-        take(mask, base as u16, places, count);
-        for quarter in (0..MASK).step_by(LANES) {
-            let bits = (mask >> quarter) as u16;
-            let packed =
-                _mm512_maskz_compress_epi32(bits, _mm512_permutexvar_epi8(each, load(near, base + quarter)));
-            if let Some(room) = fours.get_mut(count..).and_then(|fours| fours.first_chunk_mut::<LANES>()) {
-                // SAFETY: there is room for sixteen of four bytes.
-                unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), packed) };
+        let of_mask = mask.count_ones() as usize;
+        let packed = pack(mask);
+        put_places(packed, of_mask, base as u16, places, count);
+        if let Some(room) = fours.get_mut(count..).and_then(|fours| fours.first_chunk_mut::<MASK>()) {
+            let bytes = [load(near, base), load(near, base + MASK)];
+            let (low, high) = room.split_at_mut(MASK / 2);
+            put_fours(packed, 0, bytes, low);
+            if of_mask > MASK / 2 {
+                put_fours(packed, MASK as u8 / 2, bytes, high);
             }
-            count += bits.count_ones() as usize;
         }
-        debug_assert_eq!(count, before + mask.count_ones() as usize);
+        count += of_mask;
     }
     taken.count = count;
     taken
+}
+
+/// Writes the four bytes at each of 32 places of a block, from so many places on, out of it and what follows it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn put_fours(places: __m512i, from: u8, [here, next]: [__m512i; 2], room: &mut [u32]) {
+    /// For each byte of sixteen fours: of which it is, and where in it.
+    const FOURS: [[u8; MASK]; 2] = {
+        let mut bytes = [[0; MASK]; 2];
+        let mut at = 0;
+        while at < MASK {
+            (bytes[0][at], bytes[1][at]) = ((at / 4) as u8, (at % 4) as u8);
+            at += 1;
+        }
+        bytes
+    };
+    // SAFETY: each has the 64 bytes that are read.
+    let [which, within] = FOURS.each_ref().map(|bytes| unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) });
+    for (sixteen, from) in room.as_chunks_mut::<LANES>().0.iter_mut().zip((from..).step_by(LANES)) {
+        let which = _mm512_add_epi8(which, _mm512_set1_epi8(from as i8));
+        let bytes = _mm512_add_epi8(_mm512_permutexvar_epi8(which, places), within);
+        let fours = _mm512_permutex2var_epi8(here, bytes, next);
+        // SAFETY: there is room for sixteen of four bytes.
+        unsafe { _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), fours) };
+    }
 }
 
 /// How many cores are looked up at once.
@@ -186,6 +199,15 @@ fn put(which: u16, sixteen: __m256i, places: &mut Places, count: &mut usize) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 pub fn take(mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
+    let of_mask = mask.count_ones() as usize;
+    put_places(pack(mask), of_mask, base, places, count);
+    count + of_mask
+}
+
+/// The numbers of a mask's bits, one behind the other.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+fn pack(mask: u64) -> __m512i {
     const EACH: [u8; MASK] = {
         let mut each = [0; MASK];
         let mut at = 0;
@@ -195,22 +217,26 @@ pub fn take(mask: u64, base: u16, places: &mut Places, count: usize) -> usize {
         }
         each
     };
+    // SAFETY: `EACH` has the 64 bytes that are read.
+    _mm512_maskz_compress_epi8(mask, unsafe { _mm512_loadu_si512(EACH.as_ptr().cast()) })
+}
+
+/// Writes so many places of a block, which begins at `base`, behind those that there are.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn put_places(packed: __m512i, of_mask: usize, base: u16, places: &mut Places, count: usize) {
     if let Some(room) = places.get_mut(count..).and_then(|places| places.first_chunk_mut::<MASK>()) {
-        // SAFETY: `EACH` has the 64 bytes that are read.
-        let each = unsafe { _mm512_loadu_si512(EACH.as_ptr().cast()) };
-        let packed = _mm512_maskz_compress_epi8(mask, each);
         let base = _mm512_set1_epi16(base as i16);
         let wide = |half| _mm512_add_epi16(_mm512_cvtepu8_epi16(half), base);
         let low = wide(_mm512_castsi512_si256(packed));
         // SAFETY: there is room for 64 places of two bytes.
         unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
-        if mask.count_ones() as usize > MASK / 2 {
+        if of_mask > MASK / 2 {
             let high = wide(_mm512_extracti64x4_epi64::<1>(packed));
             // SAFETY: the same.
             unsafe { _mm512_storeu_si512(room.as_mut_ptr().add(MASK / 2).cast(), high) };
         }
     }
-    count + mask.count_ones() as usize
 }
 
 #[inline]
