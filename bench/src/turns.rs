@@ -61,6 +61,12 @@ impl Figure {
     }
 }
 
+/// What one candidate reaches of another, in the middle of the rounds: the two of a round followed one another, on a machine that was
+/// as fast for both.
+pub fn ratio(one: &[Figure], other: &[Figure], part: fn(&Figure) -> f64) -> f64 {
+    median(one.iter().zip(other).map(|(one, other)| part(one) / part(other)))
+}
+
 /// The figures of each candidate, round by round, of pages of so many bytes.
 pub async fn take(
     candidates: &[Candidate],

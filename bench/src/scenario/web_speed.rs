@@ -1,5 +1,6 @@
 //! Pages per second, latency and processor time: the gateway, a bare relay, and today's proxies, between the same clients
-//! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client.
+//! and origin. Rule: one run, one machine, the same pages, in turn; a page counts when it is whole at the client, and a ratio is of two
+//! figures of one round.
 
 use crate::gateway::{Gateway, binary};
 use crate::peers::e2guardian::{self, Means, Phrases};
@@ -16,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// How often each candidate is measured; the median counts.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 
 const ORIGIN: &str = "origin, direct";
 const RELAY: &str = "bare relay";
@@ -48,7 +49,7 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
             table.row(candidate.name, &figure.cells());
         }
         table.print();
-        field.ratios(bytes, &figures);
+        field.ratios(bytes, &rounds);
     }
     Ok(())
 }
@@ -149,31 +150,27 @@ impl Field {
     }
 
     /// The ratios that are asked for, each beside what was seen.
-    fn ratios(&self, bytes: usize, figures: &[Figure]) {
+    fn ratios(&self, bytes: usize, rounds: &[Vec<Figure>]) {
         let of = |name: &str| {
             let at = self.candidates.iter().position(|candidate| candidate.name == name);
-            &figures[at.expect("every name is a candidate's")]
+            &rounds[at.expect("every name is a candidate's")][..]
         };
+        let rates = |one: &str, other: &str| turns::ratio(of(one), of(other), |figure| figure.rate);
+        let times = |one: &str, other: &str| turns::ratio(of(one), of(other), |figure| figure.processor_ms);
         let mut table =
             Table::new(&format!("page of {} KB: ratios", bytes >> 10), &["ratio", "asked", "seen"]);
         let (rate, time, squid) =
             if bytes == PAGES[0] { (">= 8", "<= 0.04", "<= 0.6") } else { (">= 40", "<= 0.01", "<= 0.4") };
-        let (ours, off) = (of(LOCKGATE), of(ENGINES_OFF));
         let mut row = |what: &str, asked: &str, seen: f64| {
             table.row(what, &[asked.to_owned(), format!("{seen:.3}")]);
         };
-        row("pages/s over e2guardian's", rate, ours.rate / of(E2GUARDIAN).rate);
-        row("processor time over e2guardian's", time, ours.processor_ms / of(E2GUARDIAN).processor_ms);
-        let bare = of(E2GUARDIAN_BARE);
-        row("pages/s over e2guardian's without phrases", "-", ours.rate / bare.rate);
-        row("processor time over the same", "-", ours.processor_ms / bare.processor_ms);
-        row("pages/s over engines off", ">= 0.5", ours.rate / off.rate);
-        row("engines off: processor time over Squid's", squid, off.processor_ms / of(SQUID).processor_ms);
-        row(
-            "engines off: processor time over the bare relay's",
-            "-",
-            off.processor_ms / of(RELAY).processor_ms,
-        );
+        row("pages/s over e2guardian's", rate, rates(LOCKGATE, E2GUARDIAN));
+        row("processor time over e2guardian's", time, times(LOCKGATE, E2GUARDIAN));
+        row("pages/s over e2guardian's without phrases", "-", rates(LOCKGATE, E2GUARDIAN_BARE));
+        row("processor time over the same", "-", times(LOCKGATE, E2GUARDIAN_BARE));
+        row("pages/s over engines off", ">= 0.5", rates(LOCKGATE, ENGINES_OFF));
+        row("engines off: processor time over Squid's", squid, times(ENGINES_OFF, SQUID));
+        row("engines off: processor time over the bare relay's", "-", times(ENGINES_OFF, RELAY));
         table.print();
     }
 }
