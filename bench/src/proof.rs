@@ -43,22 +43,16 @@ pub fn write(rules: &Rules) -> io::Result<()> {
     fs::write(rules.directory.join("bench-proof.rules"), text)
 }
 
-/// Asks a proxy for the page, and waits until each of the rules is told of in a file of events.
+/// Asks a proxy for the page, again and again until each of the rules is told of in a file of events.
 ///
 /// # Errors
 ///
 /// Where that does not happen: then the rules would cost nothing, and the measurement would say nothing.
 pub fn await_alerts(proxy: SocketAddr, events: &Path) -> io::Result<()> {
-    let mut stream = TcpStream::connect(proxy)?;
-    write!(
-        stream,
-        "GET http://{ORIGIN}/{PAGE} HTTP/1.1\r\nHost: {ORIGIN}\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n"
-    )?;
-    let mut answer = Vec::new();
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let _ = stream.read_to_end(&mut answer);
     let deadline = Instant::now() + PATIENCE;
     loop {
+        // Who listens tells of an answer with what comes behind it on the same connection to the server.
+        fetch(proxy)?;
         let told = (FIRST_SIGNATURE..).take(SIGNATURES).filter(|id| has_alert_of(events, *id));
         let told: Vec<u32> = told.collect();
         if told.len() == SIGNATURES {
@@ -69,6 +63,18 @@ pub fn await_alerts(proxy: SocketAddr, events: &Path) -> io::Result<()> {
                 format!("{proxy}: of the {SIGNATURES} rules that must apply, only {told:?} were told");
             return Err(io::Error::other(words));
         }
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(500));
     }
+}
+
+fn fetch(proxy: SocketAddr) -> io::Result<()> {
+    let mut stream = TcpStream::connect(proxy)?;
+    write!(
+        stream,
+        "GET http://{ORIGIN}/{PAGE} HTTP/1.1\r\nHost: {ORIGIN}\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = Vec::new();
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let _ = stream.read_to_end(&mut answer);
+    Ok(())
 }

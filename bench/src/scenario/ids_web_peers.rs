@@ -54,12 +54,13 @@ const NAMES: [&str; 3] = ["squid, suricata", "e2guardian + clamd, squid, suricat
 impl Field {
     fn open(directory: &Path, lists: &Lists, rules: &Rules) -> std::io::Result<Self> {
         let signatures = Signatures::random(SIGNATURES);
-        let gateways =
-            ids_web::with_rules(&binary()?, &directory.join("lockgate"), lists, &signatures, 28082, rules)?;
         let [squid, filter, bare] = PORTS.map(local);
         let mut running = Children(Vec::new());
         let children = &mut running.0;
         children.push(role(&["origin", &ORIGIN.to_string()], ORIGIN)?);
+        // That rules apply is proved by what the origin answers.
+        let gateways =
+            ids_web::with_rules(&binary()?, &directory.join("lockgate"), lists, &signatures, 28082, rules)?;
         children.push(squid::start(&directory.join("squid"), squid, Some(SNIFFED.into()))?);
         let home = directory.join("clamd");
         children.push(clamd::start(&home, &signatures, local(28310))?);
