@@ -2,7 +2,7 @@
 //! and for people who ask.
 
 use crate::address::Address;
-use crate::database::{Closeness, Database, Files, Match, Sort};
+use crate::database::{Closeness, Database, Files, List, Match, Sort};
 use crate::decision::{Decision, Listing, Outcome};
 use crate::moment::Moment;
 use crate::patterns::Patterns;
@@ -90,7 +90,8 @@ impl Database {
 
     /// Whether anything of a header beyond method, host and path matters.
     pub(crate) fn looks_at_headers(&self) -> bool {
-        let has_referrers = self.lists.iter().any(|list| list.rank == Rank::RefererException);
+        let is_about_referrers = |list: &List| list.rank == Rank::RefererException && list.has_entries;
+        let has_referrers = self.lists.iter().any(is_about_referrers);
         has_referrers || self.headers.len() > 0 || self.user_agents.len() > 0
     }
 

@@ -191,6 +191,7 @@ impl Sources {
             category: category_of(name).map(Into::into).or(inherited).unwrap_or_else(|| kind.name().into()),
             kind,
             rank: kind.rank(),
+            has_entries: false,
             times,
         });
         let mut count = self.report.counts.get(&kind).copied().unwrap_or_default();
@@ -314,6 +315,7 @@ impl Sources {
     }
 
     fn take_entry(&mut self, entry: Entry, list: ListId, line: u32) -> Result<(), Fault> {
+        self.lists[usize::from(list)].has_entries = true;
         let hasher = self.hasher;
         let mut add = |sort: Sort, name: &str| {
             self.sorts = self.sorts.with(sort);

@@ -50,6 +50,8 @@ pub(crate) struct List {
     pub category: Arc<str>,
     pub kind: Kind,
     pub rank: Rank,
+    /// Whether any line says what is on it.
+    pub has_entries: bool,
     /// When it holds: all must.
     pub times: Vec<TimeLimit>,
 }

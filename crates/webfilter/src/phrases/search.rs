@@ -19,7 +19,7 @@ use super::ruleset::PHRASE_BYTES_MAX;
 use super::seen::Seen;
 use classes::{BYTES as CLASSED, Classes};
 pub(super) use copies::Copies;
-use cores::{beginnings, chosen, cores};
+use cores::{beginnings, chosen, cores, spare};
 pub(super) use places::Open;
 use places::{BATCH, Batch, Bits, Elsewhere, MASK, Masks, Near, OpenWindows, Sought, words};
 use prose::Prose;
@@ -106,7 +106,8 @@ impl Search {
         let near = |pattern: &'_ Pattern| 0..pattern.bytes.len().min(usize::from(u8::MAX));
         let texts: Vec<&[u8]> = patterns.iter().map(|pattern| &pattern.bytes[near(pattern)]).collect();
         let prose = Prose::new(texts.iter().copied());
-        let chosen = chosen(&texts.iter().map(|text| windows(text)).collect::<Vec<_>>(), &prose);
+        let mut chosen = chosen(&texts.iter().map(|text| windows(text)).collect::<Vec<_>>(), &prose);
+        spare(&mut chosen, &texts, &prose);
         let mut entries: [Vec<Entry>; 4] = Default::default();
         let mut tiny = Vec::new();
         let mut short: [Vec<Entry>; 2] = Default::default();

@@ -35,16 +35,17 @@ pub(super) struct Classes {
 impl Classes {
     /// Of these windows, of three bytes and of two.
     pub fn new(threes: &[Entry], twos: &[Entry]) -> Self {
-        let set = |is_in: fn(&Entry) -> bool| {
-            let those = |entries: &[Entry]| {
-                entries.iter().filter(|entry| is_in(entry)).map(|entry| first(entry.word)).collect::<Vec<_>>()
-            };
-            set(those(threes), &those(twos))
+        let those = |entries: &[Entry], begins_word: bool| {
+            let those = entries.iter().filter(|entry| (entry.before == Some(b' ')) == begins_word);
+            those.map(|entry| first(entry.word)).collect::<Vec<_>>()
         };
-        Self {
-            anywhere: set(|entry| entry.before != Some(b' ')),
-            beginning: set(|entry| entry.before == Some(b' ')),
-        }
+        let anywhere = [those(threes, false), those(twos, false)];
+        // What may stand anywhere is found at the beginning of a word as well.
+        let mut beginning = those(threes, true);
+        beginning.retain(|three| !anywhere[0].contains(three));
+        let beginning = set(beginning, &those(twos, true));
+        let [threes, twos] = anywhere;
+        Self { anywhere: set(threes, &twos), beginning }
     }
 
     /// Whether a window may begin so, at the beginning of a word or elsewhere.

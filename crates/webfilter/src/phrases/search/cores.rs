@@ -5,14 +5,21 @@
 //! serves any number of phrases. To choose the best set is hard (weighted set cover); what is taken here again and again is the
 //! window that costs least for each phrase that has none yet (Chvátal 1979).
 
+use super::classes::BYTES as CLASSED;
 use super::prose::Prose;
 use super::windows::CORE_BYTES;
+use memchr::memmem;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 /// How often something else is taken for one that was chosen, per word: the more there are the fuller is the table that they are
 /// looked up in first.
 const BY_CHANCE: f64 = 1e-5;
+
+/// How often a core is met, per word, that is rather not looked for.
+const COMMON: f64 = 3e-4;
+/// How often that may be met, per word, which more phrases are compared at.
+const COMPARED: f64 = 2e-4;
 
 /// Four bytes without a space.
 pub(super) fn cores(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -59,6 +66,38 @@ pub(super) fn chosen<'a>(windows: &[Vec<&'a [u8]>], prose: &Prose) -> Vec<Option
         }
     }
     chosen
+}
+
+/// Looks for phrases whose core is common by three bytes that others are looked for by: at places that are looked at anyway.
+///
+/// Common cores are mostly those of few phrases, in which the other words are shorter.
+pub(super) fn spare<'a>(chosen: &mut [Option<&'a [u8]>], texts: &[&'a [u8]], prose: &Prose) {
+    let sought = sought(chosen, texts, prose);
+    let mut having: BTreeMap<&[u8], Vec<(usize, Option<&[u8]>)>> = BTreeMap::new();
+    for ((chosen, text), number) in chosen.iter().zip(texts).zip(0..) {
+        if let Some(core) = chosen.filter(|core| core.len() == CORE_BYTES && prose.rate(core) > COMMON) {
+            let other = beginnings(text, CLASSED).filter(|window| sought.contains(window));
+            let rarest =
+                other.min_by(|one, other| prose.rate_in_common(one).total_cmp(&prose.rate_in_common(other)));
+            having.entry(core).or_default().push((number, rarest));
+        }
+    }
+    // A core that one of its phrases needs is looked for, whatever the others do.
+    for phrases in having.into_values().filter(|phrases| phrases.iter().all(|(_, other)| other.is_some())) {
+        for (number, other) in phrases {
+            chosen[number] = other;
+        }
+    }
+}
+
+/// Three bytes that are looked for wherever they stand, and met seldom enough.
+fn sought<'a>(chosen: &[Option<&'a [u8]>], texts: &[&'a [u8]], prose: &Prose) -> HashSet<&'a [u8]> {
+    let threes = chosen.iter().zip(texts).filter_map(|(chosen, text)| {
+        let three = chosen.filter(|window| window.len() == CLASSED)?;
+        let at = memmem::find(text, three)?;
+        (text[..at].last() != Some(&b' ')).then_some(three)
+    });
+    threes.filter(|three| prose.rate_in_common(three) < COMPARED).collect()
 }
 
 #[cfg(test)]

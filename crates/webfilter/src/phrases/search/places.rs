@@ -317,14 +317,16 @@ impl Batch {
         let [behind_count, before_count, core_count, short_count] = &mut self.counts;
         *behind_count = those(behind, *behind_count, |place| sought.behind.holds(word_at(near, place)));
         *before_count = those(before, *before_count, |place| sought.before.holds(word_before(near, place)));
-        *core_count = those(core, *core_count, |place| sought.core.differs(edges_of(near, place)) == 0);
-        let slot = |place| sought.core.slot(word_at(near, place));
         *core_count = match other {
             Some(other) => those(core, *core_count, |place| {
-                let slot = slot(place);
-                open.core.has(slot) | other.open.core.has(slot) & has(&self.copied.four, place)
+                let (slot, differs) = sought.core.at(edges_of(near, place));
+                let is_open = open.core.has(slot) | other.open.core.has(slot) & has(&self.copied.four, place);
+                is_open & (differs == 0)
             }),
-            None => those(core, *core_count, |place| open.core.has(slot(place))),
+            None => those(core, *core_count, |place| {
+                let (slot, differs) = sought.core.at(edges_of(near, place));
+                open.core.has(slot) & (differs == 0)
+            }),
         };
         if sought.classes.is_none() {
             *short_count = 0;

@@ -63,10 +63,14 @@ impl Prose {
         rate
     }
 
+    /// How often a piece of common words is met, per word.
+    pub fn rate_in_common(&self, piece: &[u8]) -> f64 {
+        self.common.pieces.get(&word(piece)).copied().unwrap_or_default()
+    }
+
     /// How often a piece of one word is met, per word.
     fn rate_of_piece(&self, piece: &[u8]) -> f64 {
-        let common = self.common.pieces.get(&word(piece)).copied().unwrap_or_default();
-        (common + OTHERS * self.follows.chance(piece)).min(1.0)
+        (self.rate_in_common(piece) + OTHERS * self.follows.chance(piece)).min(1.0)
     }
 }
 

@@ -266,8 +266,15 @@ impl<const BYTES: usize, const SLOTS: usize> Edges<BYTES, SLOTS> {
     /// Where a text, of which these are the byte before a window and what follows, is none of them.
     #[inline(always)]
     pub fn differs(&self, around: u64) -> u64 {
-        let Edge { word, known } = self.slots[self.slot(around >> 8)];
-        (around & known) ^ word
+        self.at(around).1
+    }
+
+    /// The same, with the slot of the window.
+    #[inline(always)]
+    pub fn at(&self, around: u64) -> (usize, u64) {
+        let slot = self.slot(around >> 8);
+        let Edge { word, known } = self.slots[slot];
+        (slot, (around & known) ^ word)
     }
 }
 

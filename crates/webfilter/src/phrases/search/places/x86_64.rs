@@ -26,7 +26,9 @@ pub fn mark(near: &Near, classes: Option<&Classes>, [cores, short]: [&mut [u64];
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn mark_short(near: &Near, classes: &Classes, short: &mut [u64]) {
     let tables = |[one, two, three]: &Set| [table(one), table(two), table(three)];
+    let of_ascii = |[one, two, three]: &[Table; 3]| [ascii(one), ascii(two), ascii(three)];
     let (anywhere, beginning) = (tables(&classes.anywhere), tables(&classes.beginning));
+    let (anywhere_ascii, beginning_ascii) = (of_ascii(&anywhere), of_ascii(&beginning));
     let space = _mm512_set1_epi8(b' ' as i8);
     // The last byte before the first block.
     let mut before = u64::from(near[BEFORE - 1] == b' ');
@@ -39,7 +41,9 @@ fn mark_short(near: &Near, classes: &Classes, short: &mut [u64]) {
         let beginnings = spaces << 1 | before;
         before = spaces >> (MASK - 1);
         *mask = if _mm512_movepi8_mask(high) == 0 {
-            shared_of_ascii(&anywhere, bytes) | beginnings & shared_of_ascii(&beginning, bytes)
+            let numbers = [number(first), number(second), number(third)];
+            shared_of_ascii(&anywhere_ascii, numbers)
+                | beginnings & shared_of_ascii(&beginning_ascii, numbers)
         } else {
             shared(&anywhere, bytes) | beginnings & shared(&beginning, bytes)
         };
@@ -54,12 +58,13 @@ fn shared([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) 
     _mm512_test_epi8_mask(both, groups(three, third))
 }
 
-/// The same where all are ASCII.
+/// The same where all are ASCII, by their numbers.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn shared_of_ascii([one, two, three]: &[Table; 3], [first, second, third]: [__m512i; 3]) -> u64 {
-    let both = _mm512_and_si512(groups_of_ascii(one, first), groups_of_ascii(two, second));
-    _mm512_test_epi8_mask(both, groups_of_ascii(three, third))
+fn shared_of_ascii([one, two, three]: &[__m512i; 3], [first, second, third]: [__m512i; 3]) -> u64 {
+    let groups = |table: &__m512i, number| _mm512_permutexvar_epi8(number, *table);
+    let both = _mm512_and_si512(groups(one, first), groups(two, second));
+    _mm512_test_epi8_mask(both, groups(three, third))
 }
 
 /// A bit for each place that was taken, one behind the other.
@@ -264,14 +269,43 @@ fn table(table: &[u8; 256]) -> Table {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn groups(table: &Table, bytes: __m512i) -> __m512i {
-    let [_, _, high, highest] = *table;
-    let other = _mm512_permutex2var_epi8(high, bytes, highest);
-    _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), groups_of_ascii(table, bytes), other)
+    let [low, lower, high, highest] = *table;
+    let [ascii, other] =
+        [[low, lower], [high, highest]].map(|[first, second]| _mm512_permutex2var_epi8(first, bytes, second));
+    _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), ascii, other)
 }
 
-/// The same where all are ASCII.
+/// What a table has for ASCII, by [`number`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn groups_of_ascii([low, lower, ..]: &Table, bytes: __m512i) -> __m512i {
-    _mm512_permutex2var_epi8(*low, bytes, *lower)
+fn ascii([low, lower, ..]: &Table) -> __m512i {
+    // The third quarter of ASCII is capitals and others that fold; of it there is one character, and none like it in the last.
+    const EACH: [u8; MASK] = {
+        let mut each = [0; MASK];
+        let mut number = 0;
+        while number < MASK {
+            let at = number as u8;
+            each[number] = match at {
+                0 => b' ',
+                1..0x20 => at | 0x20,
+                0x20 => b'@',
+                _ => at | 0x40,
+            };
+            number += 1;
+        }
+        each
+    };
+    // SAFETY: `EACH` has the 64 bytes that are read.
+    let each = unsafe { _mm512_loadu_si512(EACH.as_ptr().cast()) };
+    _mm512_permutex2var_epi8(*low, each, *lower)
+}
+
+/// The number of an ASCII character among those that both readings are made of, in its lowest six bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn number(bytes: __m512i) -> __m512i {
+    // The bit that tells letters stands where another one does that says nothing more.
+    const OTHER_OR_SHIFTED: i32 = 0b1101_1000;
+    let is_letter = _mm512_srli_epi16::<1>(bytes);
+    _mm512_ternarylogic_epi32::<OTHER_OR_SHIFTED>(bytes, is_letter, _mm512_set1_epi8(0x20))
 }
