@@ -172,8 +172,7 @@ impl Database {
         if !Short::fits(shape) {
             return self.groups.push(Blocks::new(shape, &windows));
         }
-        let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, &windows, &rates));
+        self.shorts.push(Short::new(shape, &windows, &Rates::new(Folding::None)));
     }
 
     /// Something of what a candidate's segment is compared with: whoever asks has it near then.

@@ -46,6 +46,8 @@ pub enum Anchor {
 
 /// Patterns that can start at so few offsets only are not searched: they are verified there.
 pub(crate) const PLACES_MAX: u64 = 64;
+/// What is commoner is not deferred, in bits: runs of zeros are found in the pass for all of them.
+const DEFERRED_BITS_MIN: f32 = 8.0;
 /// So many bytes are kept for what stands before the end of a stream; what stands farther from it is searched.
 const DISTANCE_MAX: u32 = 256;
 
@@ -219,9 +221,11 @@ impl PatternSet {
                 piece.fragments.iter().map(|fragment| rates.bits(&fragment.bytes)).fold(0.0, f32::max)
             };
             let can_be_found = |piece: &Piece| Check::alone(&piece.head).landmarks().is_some();
+            let bits = pattern.pieces.iter().map(bits).fold(f32::INFINITY, f32::min);
             Rarity {
-                bits: pattern.pieces.iter().map(bits).fold(f32::INFINITY, f32::min),
+                bits,
                 may_be_deferred: pattern.anchor == Anchor::Anywhere
+                    && bits >= DEFERRED_BITS_MIN
                     && pattern.pieces.iter().all(can_be_found),
             }
         };
