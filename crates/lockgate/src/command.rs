@@ -93,11 +93,12 @@ fn scan() -> Command {
 
 /// What `lockgate scan` reads and tells, in `clamscan`'s words.
 fn told_of_scan() -> [Arg; 6] {
-    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    // Scripts say the same twice.
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).overrides_with(name);
     // What is always done may be asked for, but not forbidden.
     let always = |name: &'static str, short: char| {
         let word = Arg::new(name).long(name).short(short).value_name("yes").value_parser(["yes"]);
-        word.num_args(0..=1).require_equals(true).hide_possible_values(true)
+        word.num_args(0..=1).require_equals(true).hide_possible_values(true).overrides_with(name)
     };
     [
         Arg::new("file-list")
