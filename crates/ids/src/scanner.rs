@@ -7,7 +7,7 @@ use crate::filled;
 use crate::flow::{Facts, locked};
 use crate::ftp;
 use crate::hashing::Hashing;
-use crate::http;
+use crate::head::Head;
 use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
@@ -108,15 +108,25 @@ impl Transmission {
 
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
-        let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
-        self.push_raw(&[&line, &b"\r\n"[..], &header, b"\r\n"].concat());
-        let direction = self.direction;
-        let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
-        match direction {
-            Direction::ToServer => http::request_line(&line, &mut fill),
-            Direction::ToClient => http::response_line(&line, &mut fill),
+        let mut came = std::mem::take(&mut self.line);
+        let line_length = came.len();
+        for bytes in [b"\r\n", &self.header[..], b"\r\n"] {
+            came.extend_from_slice(bytes);
         }
-        http::header(&line, &header, direction, &mut fill);
+        self.header.clear();
+        self.push_raw(&came);
+        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let head = Head::new(&database.views, came, line_length, *direction);
+        let mut found: Vec<u32> = Vec::new();
+        if let Some(search) = database.search_in(Searched::Head(*direction), kind.as_deref(), &concerns) {
+            search.in_head(&head, &mut found);
+        }
+        for view in head.views() {
+            found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
+        }
+        candidates.look_at_head(asking, head, &mut found);
     }
 
     fn push_raw(&mut self, bytes: &[u8]) {

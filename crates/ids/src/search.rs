@@ -1,11 +1,14 @@
 //! Which rules a buffer may be about: one search for the fast patterns of all. Rule: it leaves out no rule that could hold.
 
 use crate::flow::locked;
+use crate::head::Head;
 use crate::ruleset::content::{Amount, Content, Fast, Place};
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
+use crate::views::ViewId;
 use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// What a rule is first looked for by.
@@ -29,14 +32,18 @@ pub(crate) struct SearchBuilder {
     rules: Vec<Vec<u32>>,
 }
 
-/// A fast pattern's bytes, whether their case does not matter, and where it begins at last.
-type Key = (Vec<u8>, bool, Option<u64>);
+/// A fast pattern's bytes, whether their case does not matter, where it begins at last, and the only view in which it counts.
+type Key = (Vec<u8>, bool, Option<u64>, Option<ViewId>);
 
 impl SearchBuilder {
     /// One more rule; `false` where its pattern cannot be searched.
     pub fn add(&mut self, fast: FastPattern<'_>, rule: u32) -> bool {
+        self.add_in(None, fast, rule)
+    }
+
+    fn add_in(&mut self, view: Option<ViewId>, fast: FastPattern<'_>, rule: u32) -> bool {
         let FastPattern { bytes, any_case, last } = fast;
-        let key = (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last);
+        let key = (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last, view);
         if let Some(known) = self.known.get(&key) {
             self.rules[*known as usize].push(rule);
             return true;
@@ -49,23 +56,31 @@ impl SearchBuilder {
 
     /// The search for all of them.
     pub fn finish(self) -> Searches {
-        let mut patterns: Vec<Pattern> = self
-            .known
-            .into_iter()
-            .map(|((bytes, any_case, last), id)| Pattern { id, bytes: bytes.into(), any_case, last })
-            .collect();
-        patterns.sort_unstable_by_key(|pattern| pattern.id);
-        let rules: Box<[Box<[u32]>]> = self.rules.into_iter().map(Vec::into_boxed_slice).collect();
-        let search = |database| Arc::new(Search { database, rules: rules.clone() });
-        let whole = if patterns.is_empty() { None } else { self.set.compile().ok().map(search) };
-        Searches { patterns: patterns.into(), whole, narrowed: Mutex::default() }
+        let mut known: Vec<(Key, u32)> = self.known.into_iter().collect();
+        known.sort_unstable_by_key(|(_, id)| *id);
+        let pattern = |(((bytes, any_case, last, view), _), rules): ((Key, u32), Vec<u32>)| Pattern {
+            bytes: bytes.into(),
+            any_case,
+            last,
+            view,
+            rules: rules.into(),
+        };
+        let patterns: Box<[Pattern]> = known.into_iter().zip(self.rules).map(pattern).collect();
+        let all = patterns.iter().map(|pattern| (pattern, pattern.rules.clone()));
+        let whole = if patterns.is_empty() { None } else { Search::of(all).map(Arc::new) };
+        Searches { patterns, whole, narrowed: Mutex::default() }
     }
 
     /// With those of another one.
-    pub fn and(mut self, other: &Self) -> Self {
-        for ((bytes, any_case, last), id) in &other.known {
+    pub fn and(self, other: &Self) -> Self {
+        self.and_in(None, other)
+    }
+
+    /// With those of another one, which count in this view only.
+    pub fn and_in(mut self, view: Option<ViewId>, other: &Self) -> Self {
+        for ((bytes, any_case, last, _), id) in &other.known {
             for rule in &other.rules[*id as usize] {
-                self.add(FastPattern { bytes, any_case: *any_case, last: *last }, *rule);
+                self.add_in(view, FastPattern { bytes, any_case: *any_case, last: *last }, *rule);
             }
         }
         self
@@ -120,12 +135,13 @@ fn last_of(content: &Content, at: usize) -> Option<i64> {
 /// How many narrower searches are made of one. Beyond that, all is searched for.
 const NARROWED_MAX: usize = 32;
 
-/// A fast pattern, by its number.
+/// A fast pattern, and whose it is.
 struct Pattern {
-    id: u32,
     bytes: Box<[u8]>,
     any_case: bool,
     last: Option<u64>,
+    view: Option<ViewId>,
+    rules: Box<[u32]>,
 }
 
 /// For each pattern that is left its number, and which of its rules are.
@@ -153,10 +169,9 @@ impl Searches {
 
     /// For those of which a rule is of concern.
     pub fn narrowed(&self, concerns: &dyn Fn(u32) -> bool) -> Option<Arc<Search>> {
-        let whole = self.whole.as_ref()?;
-        let of = |id: u32| whole.rules[id as usize].iter().copied().filter(|rule| concerns(*rule)).collect();
-        let left: Left = self.patterns.iter().map(|pattern| (pattern.id, of(pattern.id))).collect();
-        let left: Left = left.into_iter().filter(|(_, rules)| !rules.is_empty()).collect();
+        let of = |pattern: &Pattern| pattern.rules.iter().copied().filter(|rule| concerns(*rule)).collect();
+        let left = self.patterns.iter().zip(0..).map(|(pattern, number)| (number, of(pattern)));
+        let left: Left = left.filter(|(_, rules): &(u32, Vec<u32>)| !rules.is_empty()).collect();
         if left.is_empty() {
             return None;
         }
@@ -173,13 +188,7 @@ impl Searches {
     }
 
     fn made(&self, left: &Left) -> Option<Search> {
-        let mut builder = SearchBuilder::default();
-        for (id, _) in left {
-            let Pattern { bytes, any_case, last, .. } = &self.patterns[*id as usize];
-            FastPattern { bytes, any_case: *any_case, last: *last }.add_to(&mut builder.set)?;
-        }
-        let database = builder.set.compile().ok()?;
-        Some(Search { database, rules: left.iter().map(|(_, rules)| rules.as_slice().into()).collect() })
+        Search::of(left.iter().map(|(id, rules)| (&self.patterns[*id as usize], rules.as_slice().into())))
     }
 
     /// What it takes in memory, before any is narrowed.
@@ -188,13 +197,17 @@ impl Searches {
     }
 }
 
-/// Patterns that were found, each once however often.
+/// Patterns that were found, each once however often: a bit for each.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(BTreeSet<u32>);
+pub(crate) struct Patterns(Vec<u64>);
 
 impl Patterns {
     fn add(&mut self, found: matcher::Match) -> Interest {
-        self.0.insert(found.pattern.0);
+        let (word, bit) = (found.pattern.0 as usize / 64, found.pattern.0 % 64);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
         Interest::More
     }
 
@@ -207,6 +220,14 @@ impl Patterns {
     pub fn clear(&mut self) {
         self.0.clear();
     }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let of_word = |(word, first): (u64, u32)| {
+            let bits = std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
+            bits.take_while(|word| *word != 0).map(move |word| first + word.trailing_zeros())
+        };
+        self.0.iter().copied().zip((0..).step_by(64)).flat_map(of_word)
+    }
 }
 
 /// The fast patterns of the rules that look at one view.
@@ -214,9 +235,70 @@ pub(crate) struct Search {
     database: matcher::Database,
     /// For each pattern, whose it is.
     rules: Box<[Box<[u32]>]>,
+    /// In heads: for each pattern, where it counts.
+    counts: Box<[Counts]>,
+    singles: Box<[Single]>,
+}
+
+/// Where in heads a pattern counts.
+#[derive(Clone, Copy)]
+struct Counts {
+    view: ViewId,
+    /// The last offset there at which it may begin, if any.
+    last: Option<u64>,
+}
+
+/// A byte that is the only one of its pattern: as it stands everywhere, it is looked for where it counts.
+struct Single {
+    byte: u8,
+    any_case: bool,
+    counts: Counts,
+    rules: Box<[u32]>,
+}
+
+impl Counts {
+    fn is_there(self, head: &Head, place: Range<usize>) -> bool {
+        let offset = head.offset(self.view, place);
+        offset.is_some_and(|offset| self.last.is_none_or(|last| offset as u64 <= last))
+    }
+}
+
+impl Single {
+    fn is_in(&self, head: &Head) -> bool {
+        let agrees = |byte: &u8| *byte == self.byte || self.any_case && byte.eq_ignore_ascii_case(&self.byte);
+        let Counts { view, last } = self.counts;
+        let near = last.map_or(usize::MAX, |last| last as usize + 1);
+        let mut own = head.pieces().filter(|(its, _)| *its == view).map(|(_, piece)| piece.bytes);
+        own.any(|bytes| bytes.iter().take(near).any(agrees))
+    }
 }
 
 impl Search {
+    /// For these, each with those of its rules that are left.
+    fn of<'p>(patterns: impl Iterator<Item = (&'p Pattern, Box<[u32]>)>) -> Option<Self> {
+        let mut set = PatternSet::default();
+        let (mut all, mut counts, mut singles) = (Vec::new(), Vec::new(), Vec::new());
+        for (Pattern { bytes, any_case, last, view, .. }, rules) in patterns {
+            let (any_case, last) = (*any_case, *last);
+            let fast = FastPattern { bytes, any_case, last };
+            let Some(view) = *view else {
+                fast.add_to(&mut set)?;
+                all.push(rules);
+                continue;
+            };
+            let its = Counts { view, last };
+            if let [byte] = **bytes {
+                singles.push(Single { byte, any_case, counts: its, rules });
+                continue;
+            }
+            fast.anywhere().add_to(&mut set)?;
+            all.push(rules);
+            counts.push(its);
+        }
+        let database = set.compile().ok()?;
+        Some(Self { database, rules: all.into(), counts: counts.into(), singles: singles.into() })
+    }
+
     /// State for one buffer.
     pub fn begin(&self) -> matcher::Scanner {
         self.database.scanner()
@@ -239,15 +321,30 @@ impl Search {
         found
     }
 
+    /// Adds the rules that a head may be about, by patterns in their views.
+    pub fn in_head(&self, head: &Head, rules: &mut Vec<u32>) {
+        let mut found = Patterns::default();
+        self.begin().scan_last(&self.database, &head.bytes, &mut |one| {
+            let counts = self.counts.get(one.pattern.0 as usize);
+            if counts.is_some_and(|counts| counts.is_there(head, one.start as usize..one.end as usize)) {
+                found.add(one);
+            }
+            Interest::More
+        });
+        rules.extend(self.rules(&found));
+        let singles = self.singles.iter().filter(|single| single.is_in(head));
+        singles.for_each(|single| rules.extend_from_slice(&single.rules));
+    }
+
     /// The rules that these patterns are of.
-    pub fn rules(&self, found: &Patterns) -> impl Iterator<Item = u32> + '_ {
-        let patterns: Vec<u32> = found.0.iter().copied().collect();
-        patterns.into_iter().flat_map(|pattern| self.rules[pattern as usize].iter().copied())
+    pub fn rules<'s>(&'s self, found: &'s Patterns) -> impl Iterator<Item = u32> + 's {
+        found.iter().flat_map(|pattern| self.rules[pattern as usize].iter().copied())
     }
 
     /// What it takes in memory.
     pub fn heap_bytes(&self) -> usize {
-        self.database.heap_bytes() + self.rules.iter().map(|rules| rules.len() * 4 + 16).sum::<usize>()
+        let rules = self.rules.iter().map(|rules| rules.len() * 4 + 16).sum::<usize>();
+        self.database.heap_bytes() + rules + self.counts.len() * size_of::<Counts>()
     }
 }
 

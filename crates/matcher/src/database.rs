@@ -11,6 +11,7 @@ use crate::scanner::Scanner;
 use crate::segment::{Link, Piece};
 use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
+use crate::wildcard::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -85,7 +86,8 @@ impl Database {
                 };
                 let id = database.segments.len() as u32;
                 let window = if anchor.names_places() {
-                    database.places.add(anchor, id);
+                    let begin = piece.head.first().copied().unwrap_or(Cell::ANY);
+                    database.places.add(anchor, id, begin);
                     // The byte before the start counts too: it may have to be an edge.
                     Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
