@@ -519,35 +519,44 @@ impl Compiler {
     }
 
     /// Content as it comes one way, looked at as each of these views: what they look for is searched in one go.
-    fn body(&mut self, of_way: Sticky) -> Body {
+    fn body(&self, direction: Direction) -> Body {
+        let of_way = match direction {
+            Direction::ToServer => Sticky::HttpRequestBody,
+            Direction::ToClient => Sticky::HttpResponseBody,
+        };
         let is_as_it_came = |view: &ViewId| !self.views.is_transformed(*view);
         let stickies = [Sticky::FileData, of_way].into_iter();
         let views: Box<[ViewId]> =
             stickies.flat_map(|sticky| self.views.of(sticky)).filter(is_as_it_came).collect();
         let search = |all: SearchBuilder, view: &ViewId| all.and(&self.searches[usize::from(view.0)]);
-        Body { searches: views.iter().fold(SearchBuilder::default(), search).finish(), views: views.into() }
+        let searches = || views.iter().fold(SearchBuilder::default(), search);
+        let with_connection = searches().and_of_connection(self.groups.stream(direction));
+        Body {
+            searches: searches().finish(),
+            with_connection: with_connection.finish(),
+            views: views.iter().copied().collect(),
+        }
     }
 
     /// What all views of a head look for that goes this way.
     fn head(&self, direction: Direction) -> SearchBuilder {
         let all = (0..self.views.len() as u16).map(ViewId);
         let of_way = all.filter(|view| is_of_head(self.views.sticky(*view), direction));
-        of_way.fold(SearchBuilder::default(), |all, view| {
-            all.and_in(Some(view), &self.searches[usize::from(view.0)])
-        })
+        of_way
+            .fold(SearchBuilder::default(), |all, view| all.and_in(view, &self.searches[usize::from(view.0)]))
     }
 
     fn finish(mut self, clock: Clock) -> Database {
         let directions = [Direction::ToServer, Direction::ToClient];
         let heads = directions.map(|direction| self.head(direction).finish());
-        let bodies = [Sticky::HttpRequestBody, Sticky::HttpResponseBody].map(|of_way| self.body(of_way));
+        let bodies = directions.map(|direction| self.body(direction));
         let all = (0..self.views.len() as u16).map(ViewId);
         let of_heads = all.filter(|view| buffer_of(self.views.sticky(*view)).is_some_and(filled::is_of_http));
         for view in bodies.iter().flat_map(|body| body.views.iter().copied()).chain(of_heads) {
             self.searches[usize::from(view.0)] = SearchBuilder::default();
         }
         // The last one is for the bytes of a connection.
-        let searches = self.views.len() + bodies.len() + heads.len() + 1;
+        let searches = self.views.len() + heads.len() + 2 * bodies.len() + 1;
         let kinds = Kinds::new(
             self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
             searches,

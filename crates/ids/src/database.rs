@@ -57,6 +57,8 @@ pub(crate) enum Searched {
     Head(Direction),
     /// Content that goes this way, as it came.
     Body(Direction),
+    /// The same where it is all that came, for what the bytes of the connection are searched for, too.
+    BodyAndBytes(Direction),
     /// The bytes of the connection that go this way.
     Bytes(Direction),
 }
@@ -67,6 +69,8 @@ pub(crate) struct Body {
     pub views: Arc<[ViewId]>,
     /// What they look for together.
     pub searches: Searches,
+    /// What is looked for in content that is all that came, together with what the bytes of a connection are searched for.
+    pub with_connection: Searches,
 }
 
 /// A rule, compiled. Its number is its rank: of those that match at one moment, the lower one goes first.
@@ -154,7 +158,7 @@ impl Database {
 
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        let bodies = self.bodies.iter().map(|body| &body.searches);
+        let bodies = self.bodies.iter().flat_map(|body| [&body.searches, &body.with_connection]);
         self.searches.iter().chain(&self.heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
             + self.groups.heap_bytes()
     }
@@ -180,7 +184,11 @@ impl Database {
                 let way = usize::from(direction == Direction::ToClient);
                 (views + ways + way, &self.heads[way])
             }
-            Searched::Bytes(direction) => (views + 2 * ways, &self.groups.of(Carrier::Tcp, direction).stream),
+            Searched::BodyAndBytes(direction) => {
+                let way = usize::from(direction == Direction::ToClient);
+                (views + 2 * ways + way, &self.bodies[way].with_connection)
+            }
+            Searched::Bytes(direction) => (views + 3 * ways, &self.groups.of(Carrier::Tcp, direction).stream),
         };
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }

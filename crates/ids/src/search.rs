@@ -9,7 +9,7 @@ use crate::views::ViewId;
 use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a rule is first looked for by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) struct FastPattern<'a> {
 }
 
 /// How far from the beginning a pattern may begin that is only looked for there: each offset costs a look at each buffer.
-const LAST_MAX: i64 = 7;
+pub(crate) const LAST_MAX: i64 = 7;
 
 /// The fast patterns of the rules that look at one view, while they are gathered.
 #[derive(Default)]
@@ -32,55 +32,78 @@ pub(crate) struct SearchBuilder {
     rules: Vec<Vec<u32>>,
 }
 
-/// A fast pattern's bytes, whether their case does not matter, where it begins at last, and the only view in which it counts.
-type Key = (Vec<u8>, bool, Option<u64>, Option<ViewId>);
+/// A fast pattern's bytes, whether their case does not matter, where it begins at last, and in what it counts.
+type Key = (Vec<u8>, bool, Option<u64>, Of);
+
+/// In what a pattern counts, of bytes that are searched for several things at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Of {
+    /// All that is searched.
+    All,
+    /// A view of a head.
+    View(ViewId),
+    /// The bytes of the connection.
+    Connection,
+}
 
 impl SearchBuilder {
     /// One more rule; `false` where its pattern cannot be searched.
     pub fn add(&mut self, fast: FastPattern<'_>, rule: u32) -> bool {
-        self.add_in(None, fast, rule)
+        let is_known = self.known.contains_key(&fast.key(Of::All));
+        if !is_known && fast.add_to(&mut self.set).is_none() {
+            return false;
+        }
+        self.put(fast.key(Of::All), rule);
+        true
     }
 
-    fn add_in(&mut self, view: Option<ViewId>, fast: FastPattern<'_>, rule: u32) -> bool {
-        let FastPattern { bytes, any_case, last } = fast;
-        let key = (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last, view);
-        if let Some(known) = self.known.get(&key) {
-            self.rules[*known as usize].push(rule);
-            return true;
+    fn put(&mut self, key: Key, rule: u32) {
+        let next = self.rules.len() as u32;
+        match *self.known.entry(key).or_insert(next) {
+            known if known == next => self.rules.push(vec![rule]),
+            known => self.rules[known as usize].push(rule),
         }
-        let Some(id) = fast.add_to(&mut self.set) else { return false };
-        self.known.insert(key, id);
-        self.rules.push(vec![rule]);
-        true
     }
 
     /// The search for all of them.
     pub fn finish(self) -> Searches {
         let mut known: Vec<(Key, u32)> = self.known.into_iter().collect();
         known.sort_unstable_by_key(|(_, id)| *id);
-        let pattern = |(((bytes, any_case, last, view), _), rules): ((Key, u32), Vec<u32>)| Pattern {
+        let pattern = |(((bytes, any_case, last, of), _), rules): ((Key, u32), Vec<u32>)| Pattern {
             bytes: bytes.into(),
             any_case,
             last,
-            view,
+            of,
             rules: rules.into(),
         };
-        let patterns: Box<[Pattern]> = known.into_iter().zip(self.rules).map(pattern).collect();
-        let all = patterns.iter().map(|pattern| (pattern, pattern.rules.clone()));
-        let whole = if patterns.is_empty() { None } else { Search::of(all).map(Arc::new) };
-        Searches { patterns, whole, narrowed: Mutex::default() }
+        let patterns = known.into_iter().zip(self.rules).map(pattern).collect();
+        Searches { patterns, ..Searches::default() }
     }
 
     /// With those of another one.
     pub fn and(self, other: &Self) -> Self {
-        self.and_in(None, other)
+        self.and_of(Of::All, other)
     }
 
-    /// With those of another one, which count in this view only.
-    pub fn and_in(mut self, view: Option<ViewId>, other: &Self) -> Self {
-        for ((bytes, any_case, last, _), id) in &other.known {
+    /// With those of another one, which count in this view of a head.
+    pub fn and_in(self, view: ViewId, other: &Self) -> Self {
+        self.and_of(Of::View(view), other)
+    }
+
+    /// With those of another one, which count in the bytes of the connection. What can stand at their beginning only is not among them.
+    pub fn and_of_connection(self, other: &Self) -> Self {
+        self.and_of(Of::Connection, other)
+    }
+
+    fn and_of(mut self, of: Of, other: &Self) -> Self {
+        let mut others: Vec<(&Key, &u32)> = other.known.iter().collect();
+        others.sort_unstable_by_key(|(_, id)| **id);
+        for ((bytes, any_case, last, _), id) in others {
+            if of == Of::Connection && last.is_some() {
+                continue;
+            }
             for rule in &other.rules[*id as usize] {
-                self.add_in(view, FastPattern { bytes, any_case: *any_case, last: *last }, *rule);
+                self.put((bytes.clone(), *any_case, *last, of), *rule);
             }
         }
         self
@@ -105,6 +128,11 @@ impl<'a> FastPattern<'a> {
     /// Wherever it may stand.
     pub fn anywhere(self) -> Self {
         Self { last: None, ..self }
+    }
+
+    fn key(self, of: Of) -> Key {
+        let Self { bytes, any_case, last } = self;
+        (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last, of)
     }
 
     /// Its number in a set; `None` where it cannot be searched.
@@ -140,7 +168,7 @@ struct Pattern {
     bytes: Box<[u8]>,
     any_case: bool,
     last: Option<u64>,
-    view: Option<ViewId>,
+    of: Of,
     rules: Box<[u32]>,
 }
 
@@ -151,7 +179,8 @@ type Left = Vec<(u32, Vec<u32>)>;
 #[derive(Default)]
 pub(crate) struct Searches {
     patterns: Box<[Pattern]>,
-    whole: Option<Arc<Search>>,
+    /// Made where it is needed: flows mostly are of a kind that has its own.
+    whole: OnceLock<Option<Arc<Search>>>,
     /// By what is left in them.
     narrowed: Mutex<HashMap<Left, Arc<Search>>>,
 }
@@ -159,12 +188,14 @@ pub(crate) struct Searches {
 impl Searches {
     /// For all of them; `None` where there are none.
     pub fn whole(&self) -> Option<Arc<Search>> {
-        self.whole.clone()
+        let all = || self.patterns.iter().map(|pattern| (pattern, pattern.rules.clone()));
+        let made = || if self.is_empty() { None } else { Search::of(all()).map(Arc::new) };
+        self.whole.get_or_init(made).clone()
     }
 
     /// Whether there is anything to search for.
     pub fn is_empty(&self) -> bool {
-        self.whole.is_none()
+        self.patterns.is_empty()
     }
 
     /// For those of which a rule is of concern.
@@ -191,9 +222,11 @@ impl Searches {
         Search::of(left.iter().map(|(id, rules)| (&self.patterns[*id as usize], rules.as_slice().into())))
     }
 
-    /// What it takes in memory, before any is narrowed.
+    /// What those take in memory that have been made.
     pub fn heap_bytes(&self) -> usize {
-        self.whole.as_deref().map_or(0, Search::heap_bytes)
+        let narrowed = locked(&self.narrowed).values().map(|search| search.heap_bytes()).sum::<usize>();
+        let whole = self.whole.get().and_then(Option::as_deref).map_or(0, Search::heap_bytes);
+        narrowed + whole
     }
 }
 
@@ -238,6 +271,10 @@ pub(crate) struct Search {
     /// In heads: for each pattern, where it counts.
     counts: Box<[Counts]>,
     singles: Box<[Single]>,
+    /// From which pattern on they count in the bytes of the connection.
+    of_connection: u32,
+    /// How long the longest pattern is.
+    pub longest: usize,
 }
 
 /// Where in heads a pattern counts.
@@ -276,27 +313,33 @@ impl Single {
 impl Search {
     /// For these, each with those of its rules that are left.
     fn of<'p>(patterns: impl Iterator<Item = (&'p Pattern, Box<[u32]>)>) -> Option<Self> {
-        let mut set = PatternSet::default();
+        let mut set = PatternSet::for_text();
         let (mut all, mut counts, mut singles) = (Vec::new(), Vec::new(), Vec::new());
-        for (Pattern { bytes, any_case, last, view, .. }, rules) in patterns {
+        let (mut of_connection, mut longest) = (u32::MAX, 0);
+        for (Pattern { bytes, any_case, last, of, .. }, rules) in patterns {
             let (any_case, last) = (*any_case, *last);
             let fast = FastPattern { bytes, any_case, last };
-            let Some(view) = *view else {
-                fast.add_to(&mut set)?;
-                all.push(rules);
-                continue;
+            let id = match (*of, &**bytes) {
+                (Of::View(view), [byte]) => {
+                    let counts = Counts { view, last };
+                    singles.push(Single { byte: *byte, any_case, counts, rules });
+                    continue;
+                }
+                (Of::View(view), _) => {
+                    counts.push(Counts { view, last });
+                    fast.anywhere().add_to(&mut set)?
+                }
+                _ => fast.add_to(&mut set)?,
             };
-            let its = Counts { view, last };
-            if let [byte] = **bytes {
-                singles.push(Single { byte, any_case, counts: its, rules });
-                continue;
+            if *of == Of::Connection {
+                of_connection = of_connection.min(id);
             }
-            fast.anywhere().add_to(&mut set)?;
+            longest = longest.max(bytes.len());
             all.push(rules);
-            counts.push(its);
         }
         let database = set.compile().ok()?;
-        Some(Self { database, rules: all.into(), counts: counts.into(), singles: singles.into() })
+        let (counts, singles) = (counts.into(), singles.into());
+        Some(Self { database, rules: all.into(), counts, singles, of_connection, longest })
     }
 
     /// State for one buffer.
@@ -309,9 +352,24 @@ impl Search {
         state.scan(&self.database, chunk, &mut |one| found.add(one));
     }
 
-    /// The buffer has ended.
+    /// The same, where those that count in the bytes of the connection are told apart.
+    pub fn scan_apart(
+        &self,
+        state: &mut matcher::Scanner,
+        chunk: &[u8],
+        found: &mut Patterns,
+        of_connection: &mut Patterns,
+    ) {
+        state.scan(&self.database, chunk, &mut |one| {
+            if one.pattern.0 < self.of_connection { found.add(one) } else { of_connection.add(one) }
+        });
+    }
+
+    /// The buffer has ended: nothing waits for that of the bytes of a connection, which go on.
     pub fn finish(&self, state: &mut matcher::Scanner, found: &mut Patterns) {
-        state.finish(&self.database, &mut |one| found.add(one));
+        state.finish(&self.database, &mut |one| {
+            if one.pattern.0 < self.of_connection { found.add(one) } else { Interest::More }
+        });
     }
 
     /// The patterns in a buffer that is there whole.

@@ -62,9 +62,9 @@ pub(crate) enum Rank {
 
 impl Database {
     pub(crate) fn new(set: PatternSet) -> Self {
-        let PatternSet { mut program, patterns, .. } = set;
+        let PatternSet { mut program, patterns, content, .. } = set;
         program.shrink();
-        let mut plan = Plan::new(&patterns);
+        let mut plan = Plan::new(&patterns, content);
         let pattern_count = patterns.len();
         let mut database = Database {
             program,

@@ -134,6 +134,17 @@ pub struct PatternSet {
     pub(crate) program: Program,
     pub(crate) patterns: Vec<Pattern>,
     segments: usize,
+    pub(crate) content: Content,
+}
+
+/// What patterns are searched for in. Rule: a guess costs speed only, never a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Programs, archives and text.
+    #[default]
+    Any,
+    /// Mostly text.
+    Text,
 }
 
 /// A pattern, cut.
@@ -167,6 +178,11 @@ impl PatternSet {
     /// No patterns yet.
     pub fn new() -> Self {
         PatternSet::default()
+    }
+
+    /// No patterns yet; those that will be are searched for in text mostly, where other bytes are common than in programs.
+    pub fn for_text() -> Self {
+        PatternSet { content: Content::Text, ..PatternSet::default() }
     }
 
     /// How many patterns there are.
