@@ -64,7 +64,7 @@ pub fn open(file_type: FileType, means: &Means) -> Result<Option<Box<dyn Decoder
         FileType::OneNote => Box::new(Exposed::new(&means.pool, onenote::decoder())),
         FileType::Tnef => Box::new(tnef::decoder()),
         FileType::Html => Box::new(html::decoder()),
-        FileType::Script => Box::new(Exposed::carrying(&means.pool, Guise::Program, html::decoder())),
+        FileType::Script => Box::new(Exposed::carrying(&means.pool, Guise::Script, html::decoder())),
         FileType::Rtf => Box::new(Exposed::carrying(&means.pool, Guise::Document, rtf::decoder())),
         other if other.kind() == Kind::Container => return Err(Reason::Unsupported),
         // What begins like something else may still be found to be a container, by readers that look elsewhere.

@@ -4,6 +4,7 @@ use crate::database::{Compiled, CompiledList, Database};
 use crate::decision::Decision;
 use crate::evaluate::{Answer, Piece, Variables, holds, holds_with};
 use crate::flow::{Facts, locked};
+use crate::head::Head;
 use crate::memory::Memory;
 use crate::views::ViewId;
 use lockgate_model::{Direction, TransactionId, Wish};
@@ -15,12 +16,10 @@ use std::sync::Mutex;
 const CANDIDATES_MAX: usize = 4096;
 /// What all rules together may cost for one view, or one piece of it, in steps: some two milliseconds.
 const STEPS_OF_VIEW_MAX: u64 = 100_000;
+/// What they may cost for a head, all of its views together.
+const STEPS_OF_HEAD_MAX: u64 = 16 * STEPS_OF_VIEW_MAX;
 /// What is kept of buffers for rules that ask of them later.
 const KEPT_BYTES_MAX: usize = 256 << 10;
-
-/// How many there mostly are of a head, and how long they are together.
-const KEPT_USUALLY: usize = 32;
-const KEPT_BYTES_USUALLY: usize = 2 << 10;
 
 /// A rule that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +52,34 @@ struct Open {
 impl Open {
     fn is_whole(&self) -> bool {
         self.held & self.wanted == self.wanted
+    }
+
+    /// Asks what has not held so far. Where the first content was found, and whether it cost too much.
+    fn look(
+        &mut self,
+        rule: &Compiled,
+        view: ViewId,
+        piece: Piece<'_>,
+        steps: &mut u64,
+    ) -> (Option<u64>, bool) {
+        let (mut offset, mut is_spent) = (None, false);
+        if self.views & bit_of(view) == 0 {
+            return (offset, is_spent);
+        }
+        for (list, bit) in rule.lists.iter().zip(0..).filter(|(list, _)| list.view == view) {
+            if self.held & 1 << bit != 0 {
+                continue;
+            }
+            match self.ask(rule, list, piece, steps) {
+                Answer::Yes { offset: at } => {
+                    self.held |= 1 << bit;
+                    offset = offset.or(at);
+                }
+                Answer::No => {}
+                Answer::Spent => is_spent = true,
+            }
+        }
+        (offset, is_spent)
     }
 
     fn ask(&mut self, rule: &Compiled, list: &CompiledList, piece: Piece<'_>, steps: &mut u64) -> Answer {
@@ -100,39 +127,48 @@ pub(crate) struct Asking<'a> {
 impl Candidates {
     /// A view is there, whole or a piece of it, and these rules' patterns were found in it.
     pub fn look(&mut self, asking: Asking<'_>, view: ViewId, piece: Piece<'_>, found: &mut Vec<u32>) {
+        self.look_at(asking, &[(view, piece)], STEPS_OF_VIEW_MAX, found);
+    }
+
+    /// All views of a head are there, and these rules' patterns were found in them.
+    pub fn look_at_head(&mut self, asking: Asking<'_>, head: Head, found: &mut Vec<u32>) {
+        let pieces: Vec<_> = head.pieces().collect();
+        self.look_at(asking, &pieces, STEPS_OF_HEAD_MAX, found);
+        self.is_spent |= head.is_spent;
+        self.keep_head(head);
+    }
+
+    fn look_at(
+        &mut self,
+        asking: Asking<'_>,
+        pieces: &[(ViewId, Piece<'_>)],
+        mut steps: u64,
+        found: &mut Vec<u32>,
+    ) {
         found.sort_unstable();
         found.dedup();
-        let mut steps = STEPS_OF_VIEW_MAX;
         for rule in found.drain(..) {
             self.consider(asking, rule, &mut steps);
         }
+        let views = pieces.iter().fold(0, |views, (view, _)| views | bit_of(*view));
         // What holds already may wait for something else that is there by now.
-        let concerns = |open: &Open| open.views & bit_of(view) != 0 || open.is_whole();
+        let concerns = |open: &Open| open.views & views != 0 || open.is_whole();
         for (rule, open) in self.open.iter_mut().filter(|(_, open)| concerns(open)) {
             let compiled = &asking.database.rules[*rule as usize];
-            let mut offset = None;
-            for (list, bit) in compiled.lists.iter().zip(0..).filter(|(list, _)| list.view == view) {
-                if open.held & 1 << bit != 0 {
-                    continue;
+            for (view, piece) in pieces {
+                let (offset, is_spent) = open.look(compiled, *view, *piece, &mut steps);
+                self.is_spent |= is_spent;
+                if open.is_whole() {
+                    self.ready.push(Told {
+                        rule: *rule,
+                        view: *view,
+                        offset,
+                        wish: compiled.signature.wish,
+                        transaction: asking.transaction,
+                        direction: asking.direction,
+                    });
+                    break;
                 }
-                match open.ask(compiled, list, piece, &mut steps) {
-                    Answer::Yes { offset: at } => {
-                        open.held |= 1 << bit;
-                        offset = offset.or(at);
-                    }
-                    Answer::No => {}
-                    Answer::Spent => self.is_spent = true,
-                }
-            }
-            if open.is_whole() {
-                self.ready.push(Told {
-                    rule: *rule,
-                    view,
-                    offset,
-                    wish: compiled.signature.wish,
-                    transaction: asking.transaction,
-                    direction: asking.direction,
-                });
             }
         }
     }
@@ -180,13 +216,22 @@ impl Candidates {
             self.is_spent = true;
             return;
         }
-        // One head has a dozen of them.
-        if self.kept.is_empty() {
-            self.kept.reserve(KEPT_USUALLY);
-            self.kept_bytes.reserve(KEPT_BYTES_USUALLY.max(bytes.len()));
-        }
         self.kept_bytes.extend_from_slice(bytes);
         self.kept.push((view, from..self.kept_bytes.len()));
+    }
+
+    /// The same for all views of a head.
+    fn keep_head(&mut self, head: Head) {
+        let from = self.kept_bytes.len();
+        if from + head.bytes.len() > KEPT_BYTES_MAX {
+            self.is_spent = true;
+        } else if from == 0 && self.kept.is_empty() {
+            (self.kept_bytes, self.kept) = (head.bytes, head.places);
+        } else {
+            self.kept_bytes.extend_from_slice(&head.bytes);
+            let moved = |(view, place): (ViewId, Range<usize>)| (view, from + place.start..from + place.end);
+            self.kept.extend(head.places.into_iter().map(moved));
+        }
     }
 
     /// What has come so far is asked of a rule that turns up.

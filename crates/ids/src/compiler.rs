@@ -20,11 +20,11 @@ use crate::ruleset::network::Variables;
 use crate::ruleset::packet::PacketTest;
 use crate::ruleset::parse;
 use crate::ruleset::rule::{Rule, Test};
-use crate::ruleset::sticky::Sticky;
+use crate::ruleset::sticky::{Side, Sticky};
 use crate::search::{SearchBuilder, fast_pattern};
 use crate::tuning::{Line, Tuning};
 use crate::views::{ViewId, Views};
-use lockgate_model::{Buffer, BufferSet, Signature, Wish};
+use lockgate_model::{Buffer, BufferSet, Direction, Signature, Wish};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -323,6 +323,16 @@ fn buffer_of(sticky: Sticky) -> Option<Buffer> {
     })
 }
 
+/// Whether a buffer is made of a head of HTTP that goes this way.
+fn is_of_head(sticky: Sticky, direction: Direction) -> bool {
+    let is_of_way = match sticky.side() {
+        Side::Client => direction == Direction::ToServer,
+        Side::Server => direction == Direction::ToClient,
+        Side::Either => true,
+    };
+    is_of_way && buffer_of(sticky).is_some_and(filled::is_of_http)
+}
+
 /// Whether a buffer is content, of which there may be much.
 fn is_body(sticky: Sticky) -> bool {
     matches!(sticky, Sticky::FileData | Sticky::HttpRequestBody | Sticky::HttpResponseBody)
@@ -383,8 +393,9 @@ impl Compiler {
         let fast = fast_pattern(rule, is_of_content);
         let is_found = fast.is_some_and(|(list, fast)| {
             let list = &rule.lists[list];
+            let is_of_head = buffer_of(list.sticky).is_some_and(filled::is_of_http);
             // What is short is searched in one pass for all; of a body, what stands at its beginning is not looked for behind.
-            let fast = if is_body(list.sticky) { fast } else { fast.anywhere() };
+            let fast = if is_of_head || is_body(list.sticky) { fast } else { fast.anywhere() };
             // What the buffer is made into is not searched where it is the rule's own: the pattern stands in that.
             self.views
                 .id(list.sticky, &list.transforms)
@@ -508,22 +519,44 @@ impl Compiler {
     }
 
     /// Content as it comes one way, looked at as each of these views: what they look for is searched in one go.
-    fn body(&mut self, of_way: Sticky) -> Body {
+    fn body(&self, direction: Direction) -> Body {
+        let of_way = match direction {
+            Direction::ToServer => Sticky::HttpRequestBody,
+            Direction::ToClient => Sticky::HttpResponseBody,
+        };
         let is_as_it_came = |view: &ViewId| !self.views.is_transformed(*view);
         let stickies = [Sticky::FileData, of_way].into_iter();
         let views: Box<[ViewId]> =
             stickies.flat_map(|sticky| self.views.of(sticky)).filter(is_as_it_came).collect();
         let search = |all: SearchBuilder, view: &ViewId| all.and(&self.searches[usize::from(view.0)]);
-        Body { searches: views.iter().fold(SearchBuilder::default(), search).finish(), views: views.into() }
+        let searches = || views.iter().fold(SearchBuilder::default(), search);
+        let with_connection = searches().and_of_connection(self.groups.stream(direction));
+        Body {
+            searches: searches().finish(),
+            with_connection: with_connection.finish(),
+            views: views.iter().copied().collect(),
+        }
+    }
+
+    /// What all views of a head look for that goes this way.
+    fn head(&self, direction: Direction) -> SearchBuilder {
+        let all = (0..self.views.len() as u16).map(ViewId);
+        let of_way = all.filter(|view| is_of_head(self.views.sticky(*view), direction));
+        of_way
+            .fold(SearchBuilder::default(), |all, view| all.and_in(view, &self.searches[usize::from(view.0)]))
     }
 
     fn finish(mut self, clock: Clock) -> Database {
-        let bodies = [Sticky::HttpRequestBody, Sticky::HttpResponseBody].map(|of_way| self.body(of_way));
-        for view in bodies.iter().flat_map(|body| body.views.iter()) {
+        let directions = [Direction::ToServer, Direction::ToClient];
+        let heads = directions.map(|direction| self.head(direction).finish());
+        let bodies = directions.map(|direction| self.body(direction));
+        let all = (0..self.views.len() as u16).map(ViewId);
+        let of_heads = all.filter(|view| buffer_of(self.views.sticky(*view)).is_some_and(filled::is_of_http));
+        for view in bodies.iter().flat_map(|body| body.views.iter().copied()).chain(of_heads) {
             self.searches[usize::from(view.0)] = SearchBuilder::default();
         }
         // The last one is for the bytes of a connection.
-        let searches = self.views.len() + bodies.len() + 1;
+        let searches = self.views.len() + heads.len() + 2 * bodies.len() + 1;
         let kinds = Kinds::new(
             self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
             searches,
@@ -543,6 +576,7 @@ impl Compiler {
             rules: self.rules,
             hashes: HashKinds::of(&self.views),
             views: self.views,
+            heads,
             bodies,
             kinds,
             searches: self.searches.into_iter().map(SearchBuilder::finish).collect(),

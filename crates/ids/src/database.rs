@@ -27,6 +27,8 @@ pub struct Database {
     pub(crate) views: Views,
     /// For each view, the searches for the fast patterns in it.
     pub(crate) searches: Vec<Searches>,
+    /// The searches in heads of HTTP on their way to the server, and to the client: those of all their views.
+    pub(crate) heads: [Searches; 2],
     /// Content on its way to the server, and to the client.
     pub(crate) bodies: [Body; 2],
     /// What flows may be about, by their kind.
@@ -51,8 +53,12 @@ pub struct Database {
 pub(crate) enum Searched {
     /// What is made of a buffer.
     View(ViewId),
+    /// What is made of a head of HTTP that goes this way.
+    Head(Direction),
     /// Content that goes this way, as it came.
     Body(Direction),
+    /// The same where it is all that came, for what the bytes of the connection are searched for, too.
+    BodyAndBytes(Direction),
     /// The bytes of the connection that go this way.
     Bytes(Direction),
 }
@@ -63,6 +69,8 @@ pub(crate) struct Body {
     pub views: Arc<[ViewId]>,
     /// What they look for together.
     pub searches: Searches,
+    /// What is looked for in content that is all that came, together with what the bytes of a connection are searched for.
+    pub with_connection: Searches,
 }
 
 /// A rule, compiled. Its number is its rank: of those that match at one moment, the lower one goes first.
@@ -150,8 +158,9 @@ impl Database {
 
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        let bodies = self.bodies.iter().map(|body| &body.searches);
-        self.searches.iter().chain(bodies).map(Searches::heap_bytes).sum::<usize>() + self.groups.heap_bytes()
+        let bodies = self.bodies.iter().flat_map(|body| [&body.searches, &body.with_connection]);
+        self.searches.iter().chain(&self.heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
+            + self.groups.heap_bytes()
     }
 }
 
@@ -171,7 +180,15 @@ impl Database {
                 let way = usize::from(direction == Direction::ToClient);
                 (views + way, &self.bodies[way].searches)
             }
-            Searched::Bytes(direction) => (views + ways, &self.groups.of(Carrier::Tcp, direction).stream),
+            Searched::Head(direction) => {
+                let way = usize::from(direction == Direction::ToClient);
+                (views + ways + way, &self.heads[way])
+            }
+            Searched::BodyAndBytes(direction) => {
+                let way = usize::from(direction == Direction::ToClient);
+                (views + 2 * ways + way, &self.bodies[way].with_connection)
+            }
+            Searched::Bytes(direction) => (views + 3 * ways, &self.groups.of(Carrier::Tcp, direction).stream),
         };
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }

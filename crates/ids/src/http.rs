@@ -3,6 +3,7 @@
 
 use crate::ruleset::sticky::Sticky;
 use lockgate_model::Direction;
+use std::borrow::Cow;
 
 /// Where the buffers go, each whole.
 pub(crate) type Fill<'a> = dyn FnMut(Sticky, &[u8]) + 'a;
@@ -31,8 +32,14 @@ pub(crate) fn response_line(line: &[u8], fill: &mut Fill<'_>) {
     fill(Sticky::HttpStatusMessage, words.next().unwrap_or_default());
 }
 
-/// A field's name and value.
-type Field<'h> = (&'h [u8], &'h [u8]);
+/// A line of a header.
+#[derive(Clone, Copy)]
+struct Field<'h> {
+    name: &'h [u8],
+    value: &'h [u8],
+    /// `Name: value`, where the line has it so.
+    as_written: Option<&'h [u8]>,
+}
 
 /// Fields that have a buffer of their own, in lower case.
 const FIELDS: [(&str, Sticky, Option<Direction>); 13] = [
@@ -51,39 +58,33 @@ const FIELDS: [(&str, Sticky, Option<Direction>); 13] = [
     ("location", Sticky::HttpLocation, Some(Direction::ToClient)),
 ];
 
-/// The buffers of a head's lines, `Name: value` and CRLF each.
-pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut Fill<'_>) {
+/// The buffers of a head's lines, `Name: value` and CRLF each. The head is its first line, as long as that says, with CRLF, its lines, and
+/// an empty one.
+pub(crate) fn header(head: &[u8], line_length: usize, direction: Direction, fill: &mut Fill<'_>) {
+    let behind = head.get(line_length + 2..).unwrap_or_default();
+    let lines = behind.strip_suffix(b"\r\n").unwrap_or(behind);
     let fields: Vec<Field<'_>> = lines.split_inclusive(|byte| *byte == b'\n').filter_map(field).collect();
-    let mut names = Vec::with_capacity(lines.len() + 4);
-    names.extend_from_slice(b"\r\n");
-    let mut normal = Vec::with_capacity(lines.len());
-    for (name, value) in &fields {
-        names.extend_from_slice(name);
-        names.extend_from_slice(b"\r\n");
-        if !name.eq_ignore_ascii_case(b"cookie") && !name.eq_ignore_ascii_case(b"set-cookie") {
-            normal.extend_from_slice(name);
-            normal.extend_from_slice(b": ");
-            normal.extend_from_slice(value);
-            normal.extend_from_slice(b"\r\n");
-        }
-    }
-    names.extend_from_slice(b"\r\n");
     let own = match direction {
         Direction::ToServer => Sticky::HttpRequestHeader,
         Direction::ToClient => Sticky::HttpResponseHeader,
     };
-    let mut whole = Vec::with_capacity(line.len() + lines.len() + 4);
-    for (name, value) in &fields {
-        whole.clear();
-        [name, &b": "[..], value].iter().for_each(|bytes| whole.extend_from_slice(bytes));
-        fill(own, &whole);
+    let mut made = Vec::with_capacity(lines.len() + 4);
+    for field in &fields {
+        fill(own, field.written(&mut made));
     }
-    fill(Sticky::HttpHeaderNames, &names);
-    whole.clear();
-    [line, b"\r\n", lines, b"\r\n"].iter().for_each(|bytes| whole.extend_from_slice(bytes));
-    fill(Sticky::HttpStart, &whole);
-    fill(Sticky::HttpHeader, &normal);
-    fill(Sticky::HttpHeaderRaw, &whole[line.len() + 2..]);
+    made.clear();
+    made.extend_from_slice(b"\r\n");
+    fields.iter().flat_map(|field| [field.name, b"\r\n"]).for_each(|bytes| made.extend_from_slice(bytes));
+    made.extend_from_slice(b"\r\n");
+    fill(Sticky::HttpHeaderNames, &made);
+    fill(Sticky::HttpStart, head);
+    made.clear();
+    for Field { name, value, .. } in fields.iter().filter(|field| !field.is_cookie()) {
+        [*name, b": ", *value, b"\r\n"].iter().for_each(|bytes| made.extend_from_slice(bytes));
+    }
+    // Mostly the lines are as they should be, and then nothing need be read twice.
+    fill(Sticky::HttpHeader, if made == lines { lines } else { &made });
+    fill(Sticky::HttpHeaderRaw, behind);
     for (name, sticky, of) in FIELDS {
         if of.is_none_or(|of| of == direction) {
             one_field(name, sticky, &fields, fill);
@@ -93,11 +94,12 @@ pub(crate) fn header(line: &[u8], lines: &[u8], direction: Direction, fill: &mut
 
 /// All values of one field; of several, with `, ` between them.
 fn one_field(name: &str, sticky: Sticky, fields: &[Field<'_>], fill: &mut Fill<'_>) {
-    let is_named = |field: &&Field<'_>| field.0.eq_ignore_ascii_case(name.as_bytes());
-    let mut values = fields.iter().filter(is_named).map(|(_, value)| *value);
+    let is_named = |field: &&Field<'_>| field.name.eq_ignore_ascii_case(name.as_bytes());
+    let mut values = fields.iter().filter(is_named).map(|field| field.value);
     let Some(first) = values.next() else { return };
-    let mut joined = first.to_vec();
+    let mut joined = Cow::Borrowed(first);
     for value in values {
+        let joined = joined.to_mut();
         joined.extend_from_slice(b", ");
         joined.extend_from_slice(value);
     }
@@ -109,23 +111,54 @@ fn one_field(name: &str, sticky: Sticky, fields: &[Field<'_>], fill: &mut Fill<'
 
 fn field(line: &[u8]) -> Option<Field<'_>> {
     let at = line.iter().position(|byte| *byte == b':')?;
-    Some((&line[..at], line[at + 1..].trim_ascii()))
+    let (name, value) = (&line[..at], line[at + 1..].trim_ascii());
+    let as_written = line.get(..at + 2 + value.len());
+    let as_written = as_written.filter(|written| written[at + 1..].strip_prefix(b" ") == Some(value));
+    Some(Field { name, value, as_written })
 }
 
-/// In lower case, without a port.
-fn host_of(raw: &[u8]) -> Vec<u8> {
+impl<'h> Field<'h> {
+    fn is_cookie(&self) -> bool {
+        self.name.eq_ignore_ascii_case(b"cookie") || self.name.eq_ignore_ascii_case(b"set-cookie")
+    }
+
+    /// `Name: value`, in `made` where the line has it otherwise.
+    fn written<'m>(&self, made: &'m mut Vec<u8>) -> &'m [u8]
+    where
+        'h: 'm,
+    {
+        if let Some(written) = self.as_written {
+            return written;
+        }
+        made.clear();
+        [self.name, b": ", self.value].iter().for_each(|bytes| made.extend_from_slice(bytes));
+        made
+    }
+}
+
+/// In lower case, without a port./// In lower case, without a port.
+fn host_of(raw: &[u8]) -> Cow<'_, [u8]> {
     let port =
         raw.iter().rposition(|byte| *byte == b':').filter(|at| raw[at + 1..].iter().all(u8::is_ascii_digit));
-    raw[..port.unwrap_or(raw.len())].to_ascii_lowercase()
+    let host = &raw[..port.unwrap_or(raw.len())];
+    match host.iter().any(u8::is_ascii_uppercase) {
+        true => host.to_ascii_lowercase().into(),
+        false => host.into(),
+    }
 }
 
 /// A target as its server would read it: without scheme and host, escapes undone, `.` and `..` gone.
-fn normalised(target: &[u8]) -> Vec<u8> {
+fn normalised(target: &[u8]) -> Cow<'_, [u8]> {
     let target = without_authority(target);
+    let is_escaped = target.contains(&b'%');
+    // Only where a segment begins with a dot there can be one that is nothing else.
+    if !is_escaped && !target.starts_with(b".") && !target.windows(2).any(|pair| pair == b"/.") {
+        return target.into();
+    }
     let query = target.iter().position(|byte| *byte == b'?').unwrap_or(target.len());
     let mut uri = without_dots(&unescaped(&target[..query]));
     uri.extend_from_slice(&unescaped(&target[query..]));
-    uri
+    uri.into()
 }
 
 fn without_authority(target: &[u8]) -> &[u8] {
@@ -208,7 +241,9 @@ mod tests {
     #[test]
     fn the_lines_of_a_head() {
         let lines = b"Host: A.example:80\r\ncookie: a=b\r\nX-Y:  z \r\n";
-        let got = filled(|fill| header(b"GET / HTTP/1.1", lines, Direction::ToServer, fill));
+        let line = b"GET / HTTP/1.1";
+        let head = [line, &b"\r\n"[..], lines, b"\r\n"].concat();
+        let got = filled(|fill| header(&head, line.len(), Direction::ToServer, fill));
         let of = |name: &str| got.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str());
         assert_eq!(of("http.header"), Some("Host: A.example:80\r\nX-Y: z\r\n"));
         assert_eq!(of("http.header_names"), Some("\r\nHost\r\ncookie\r\nX-Y\r\n\r\n"));

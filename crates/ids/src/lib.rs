@@ -12,6 +12,7 @@ mod filled;
 mod flow;
 mod ftp;
 mod hashing;
+mod head;
 mod hosts;
 mod http;
 mod kinds;

@@ -7,7 +7,7 @@ use crate::filled;
 use crate::flow::{Facts, locked};
 use crate::ftp;
 use crate::hashing::Hashing;
-use crate::http;
+use crate::head::Head;
 use crate::kinds::Kind;
 use crate::mail;
 use crate::memory::Memory;
@@ -108,15 +108,25 @@ impl Transmission {
 
     /// A head is there: its line and its fields.
     fn fill_head(&mut self) {
-        let (line, header) = (std::mem::take(&mut self.line), std::mem::take(&mut self.header));
-        self.push_raw(&[&line, &b"\r\n"[..], &header, b"\r\n"].concat());
-        let direction = self.direction;
-        let mut fill = |sticky: Sticky, bytes: &[u8]| self.fill(sticky, bytes);
-        match direction {
-            Direction::ToServer => http::request_line(&line, &mut fill),
-            Direction::ToClient => http::response_line(&line, &mut fill),
+        let mut came = std::mem::take(&mut self.line);
+        let line_length = came.len();
+        for bytes in [b"\r\n", &self.header[..], b"\r\n"] {
+            came.extend_from_slice(bytes);
         }
-        http::header(&line, &header, direction, &mut fill);
+        self.header.clear();
+        self.push_raw(&came);
+        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let head = Head::new(&database.views, came, line_length, *direction);
+        let mut found: Vec<u32> = Vec::new();
+        if let Some(search) = database.search_in(Searched::Head(*direction), kind.as_deref(), &concerns) {
+            search.in_head(&head, &mut found);
+        }
+        for view in head.views() {
+            found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
+        }
+        candidates.look_at_head(asking, head, &mut found);
     }
 
     fn push_raw(&mut self, bytes: &[u8]) {
@@ -190,7 +200,7 @@ impl Transmission {
     }
 
     /// The streams that rules look at of a part's content.
-    fn streams(&self) -> Vec<Stream> {
+    fn streams(&self, part: PartId) -> Vec<Stream> {
         let Self { database, facts, kind, direction, .. } = self;
         let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
         let (way, of_way) = match direction {
@@ -198,8 +208,20 @@ impl Transmission {
             Direction::ToClient => (1, Sticky::HttpResponseBody),
         };
         let views = &database.bodies[way].views;
-        let search = || database.search_in(Searched::Body(*direction), kind.as_deref(), &concerns);
-        let as_it_came = (!views.is_empty()).then(|| Stream::new(Arc::clone(views), search()));
+        let search =
+            |place, concerns: &dyn Fn(u32) -> bool| database.search_in(place, kind.as_deref(), concerns);
+        let as_it_came = || match &self.raw {
+            Some(_) if part == PartId::ROOT => {
+                let concerns = |rule: u32| match &database.rules[rule as usize] {
+                    rule if rule.content_lists() == 0 => facts.concern_in_bytes(rule, *direction),
+                    rule => facts.concern(rule, *direction),
+                };
+                let search = search(Searched::BodyAndBytes(*direction), &concerns);
+                Stream::of_connection(Arc::clone(views), search)
+            }
+            _ => Stream::new(Arc::clone(views), search(Searched::Body(*direction), &concerns)),
+        };
+        let as_it_came = (!views.is_empty()).then(as_it_came);
         let views = [Sticky::FileData, of_way].into_iter().flat_map(|sticky| database.views.of(sticky));
         let transformed = views.filter(|view| database.views.is_transformed(*view));
         let transformed = transformed.map(|view| {
@@ -210,16 +232,26 @@ impl Transmission {
 
     /// The streams of a part go on, or end.
     fn run(&mut self, part: PartId, chunk: Option<&[u8]>, sink: &mut dyn Sink) {
-        let Self { database, facts, memory, direction, transaction, candidates, streams, .. } = self;
+        let Self { database, facts, kind, memory, direction, transaction, candidates, streams, raw, .. } =
+            self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for (_, stream) in streams.iter_mut().filter(|(of, _)| *of == part) {
             let mut look = |view: ViewId, piece: Piece<'_>, found: &[u32]| {
                 let mut found = [found, &database.unsearched[usize::from(view.0)]].concat();
                 candidates.look(asking, view, piece, &mut found);
             };
-            match chunk {
-                Some(chunk) => stream.push(chunk, &mut look),
-                None => {
+            match (chunk, &mut *raw) {
+                (Some(mut left), Some(raw)) if stream.is_of_connection() => {
+                    while !left.is_empty() {
+                        let (now, rest) = left.split_at(left.len().min(raw.room()));
+                        stream.push(now, &mut look);
+                        let found = stream.found_of_connection();
+                        raw.push_searched(asking, kind.as_deref(), (now, rest.is_empty()), found);
+                        left = rest;
+                    }
+                }
+                (Some(chunk), _) => stream.push(chunk, &mut look),
+                (None, _) => {
                     stream.end(database, &mut look);
                     candidates.is_spent |= stream.is_spent;
                 }
@@ -263,7 +295,7 @@ impl Scanner for Transmission {
         }
         let is_full = self.streams.len().max(self.hashing.len()) >= STREAMS_MAX;
         self.candidates.is_spent |= is_full;
-        let streams = if is_full { Vec::new() } else { self.streams() };
+        let streams = if is_full { Vec::new() } else { self.streams(part.id) };
         let hashes = Some(self.database.hashes).filter(|hashes| !is_full && hashes.are_asked());
         let is_raw = self.raw.is_some() && part.id == PartId::ROOT;
         if streams.is_empty() && hashes.is_none() && !is_raw {
@@ -277,7 +309,8 @@ impl Scanner for Transmission {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
-                if part == PartId::ROOT {
+                let is_searched = self.streams.iter().any(|(of, its)| *of == part && its.is_of_connection());
+                if part == PartId::ROOT && !is_searched {
                     self.push_raw(chunk);
                 }
                 self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));

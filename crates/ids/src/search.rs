@@ -1,12 +1,15 @@
 //! Which rules a buffer may be about: one search for the fast patterns of all. Rule: it leaves out no rule that could hold.
 
 use crate::flow::locked;
+use crate::head::Head;
 use crate::ruleset::content::{Amount, Content, Fast, Place};
 use crate::ruleset::rule::{Rule, Test};
 use crate::ruleset::sticky::Sticky;
+use crate::views::ViewId;
 use lockgate_matcher::{self as matcher, Anchor, Case, Interest, PatternSet, Wildcard};
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a rule is first looked for by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub(crate) struct FastPattern<'a> {
 }
 
 /// How far from the beginning a pattern may begin that is only looked for there: each offset costs a look at each buffer.
-const LAST_MAX: i64 = 7;
+pub(crate) const LAST_MAX: i64 = 7;
 
 /// The fast patterns of the rules that look at one view, while they are gathered.
 #[derive(Default)]
@@ -29,43 +32,78 @@ pub(crate) struct SearchBuilder {
     rules: Vec<Vec<u32>>,
 }
 
-/// A fast pattern's bytes, whether their case does not matter, and where it begins at last.
-type Key = (Vec<u8>, bool, Option<u64>);
+/// A fast pattern's bytes, whether their case does not matter, where it begins at last, and in what it counts.
+type Key = (Vec<u8>, bool, Option<u64>, Of);
+
+/// In what a pattern counts, of bytes that are searched for several things at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Of {
+    /// All that is searched.
+    All,
+    /// A view of a head.
+    View(ViewId),
+    /// The bytes of the connection.
+    Connection,
+}
 
 impl SearchBuilder {
     /// One more rule; `false` where its pattern cannot be searched.
     pub fn add(&mut self, fast: FastPattern<'_>, rule: u32) -> bool {
-        let FastPattern { bytes, any_case, last } = fast;
-        let key = (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last);
-        if let Some(known) = self.known.get(&key) {
-            self.rules[*known as usize].push(rule);
-            return true;
+        let is_known = self.known.contains_key(&fast.key(Of::All));
+        if !is_known && fast.add_to(&mut self.set).is_none() {
+            return false;
         }
-        let Some(id) = fast.add_to(&mut self.set) else { return false };
-        self.known.insert(key, id);
-        self.rules.push(vec![rule]);
+        self.put(fast.key(Of::All), rule);
         true
+    }
+
+    fn put(&mut self, key: Key, rule: u32) {
+        let next = self.rules.len() as u32;
+        match *self.known.entry(key).or_insert(next) {
+            known if known == next => self.rules.push(vec![rule]),
+            known => self.rules[known as usize].push(rule),
+        }
     }
 
     /// The search for all of them.
     pub fn finish(self) -> Searches {
-        let mut patterns: Vec<Pattern> = self
-            .known
-            .into_iter()
-            .map(|((bytes, any_case, last), id)| Pattern { id, bytes: bytes.into(), any_case, last })
-            .collect();
-        patterns.sort_unstable_by_key(|pattern| pattern.id);
-        let rules: Box<[Box<[u32]>]> = self.rules.into_iter().map(Vec::into_boxed_slice).collect();
-        let search = |database| Arc::new(Search { database, rules: rules.clone() });
-        let whole = if patterns.is_empty() { None } else { self.set.compile().ok().map(search) };
-        Searches { patterns: patterns.into(), whole, narrowed: Mutex::default() }
+        let mut known: Vec<(Key, u32)> = self.known.into_iter().collect();
+        known.sort_unstable_by_key(|(_, id)| *id);
+        let pattern = |(((bytes, any_case, last, of), _), rules): ((Key, u32), Vec<u32>)| Pattern {
+            bytes: bytes.into(),
+            any_case,
+            last,
+            of,
+            rules: rules.into(),
+        };
+        let patterns = known.into_iter().zip(self.rules).map(pattern).collect();
+        Searches { patterns, ..Searches::default() }
     }
 
     /// With those of another one.
-    pub fn and(mut self, other: &Self) -> Self {
-        for ((bytes, any_case, last), id) in &other.known {
+    pub fn and(self, other: &Self) -> Self {
+        self.and_of(Of::All, other)
+    }
+
+    /// With those of another one, which count in this view of a head.
+    pub fn and_in(self, view: ViewId, other: &Self) -> Self {
+        self.and_of(Of::View(view), other)
+    }
+
+    /// With those of another one, which count in the bytes of the connection. What can stand at their beginning only is not among them.
+    pub fn and_of_connection(self, other: &Self) -> Self {
+        self.and_of(Of::Connection, other)
+    }
+
+    fn and_of(mut self, of: Of, other: &Self) -> Self {
+        let mut others: Vec<(&Key, &u32)> = other.known.iter().collect();
+        others.sort_unstable_by_key(|(_, id)| **id);
+        for ((bytes, any_case, last, _), id) in others {
+            if of == Of::Connection && last.is_some() {
+                continue;
+            }
             for rule in &other.rules[*id as usize] {
-                self.add(FastPattern { bytes, any_case: *any_case, last: *last }, *rule);
+                self.put((bytes.clone(), *any_case, *last, of), *rule);
             }
         }
         self
@@ -90,6 +128,11 @@ impl<'a> FastPattern<'a> {
     /// Wherever it may stand.
     pub fn anywhere(self) -> Self {
         Self { last: None, ..self }
+    }
+
+    fn key(self, of: Of) -> Key {
+        let Self { bytes, any_case, last } = self;
+        (if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() }, any_case, last, of)
     }
 
     /// Its number in a set; `None` where it cannot be searched.
@@ -120,12 +163,13 @@ fn last_of(content: &Content, at: usize) -> Option<i64> {
 /// How many narrower searches are made of one. Beyond that, all is searched for.
 const NARROWED_MAX: usize = 32;
 
-/// A fast pattern, by its number.
+/// A fast pattern, and whose it is.
 struct Pattern {
-    id: u32,
     bytes: Box<[u8]>,
     any_case: bool,
     last: Option<u64>,
+    of: Of,
+    rules: Box<[u32]>,
 }
 
 /// For each pattern that is left its number, and which of its rules are.
@@ -135,7 +179,8 @@ type Left = Vec<(u32, Vec<u32>)>;
 #[derive(Default)]
 pub(crate) struct Searches {
     patterns: Box<[Pattern]>,
-    whole: Option<Arc<Search>>,
+    /// Made where it is needed: flows mostly are of a kind that has its own.
+    whole: OnceLock<Option<Arc<Search>>>,
     /// By what is left in them.
     narrowed: Mutex<HashMap<Left, Arc<Search>>>,
 }
@@ -143,20 +188,21 @@ pub(crate) struct Searches {
 impl Searches {
     /// For all of them; `None` where there are none.
     pub fn whole(&self) -> Option<Arc<Search>> {
-        self.whole.clone()
+        let all = || self.patterns.iter().map(|pattern| (pattern, pattern.rules.clone()));
+        let made = || if self.is_empty() { None } else { Search::of(all()).map(Arc::new) };
+        self.whole.get_or_init(made).clone()
     }
 
     /// Whether there is anything to search for.
     pub fn is_empty(&self) -> bool {
-        self.whole.is_none()
+        self.patterns.is_empty()
     }
 
     /// For those of which a rule is of concern.
     pub fn narrowed(&self, concerns: &dyn Fn(u32) -> bool) -> Option<Arc<Search>> {
-        let whole = self.whole.as_ref()?;
-        let of = |id: u32| whole.rules[id as usize].iter().copied().filter(|rule| concerns(*rule)).collect();
-        let left: Left = self.patterns.iter().map(|pattern| (pattern.id, of(pattern.id))).collect();
-        let left: Left = left.into_iter().filter(|(_, rules)| !rules.is_empty()).collect();
+        let of = |pattern: &Pattern| pattern.rules.iter().copied().filter(|rule| concerns(*rule)).collect();
+        let left = self.patterns.iter().zip(0..).map(|(pattern, number)| (number, of(pattern)));
+        let left: Left = left.filter(|(_, rules): &(u32, Vec<u32>)| !rules.is_empty()).collect();
         if left.is_empty() {
             return None;
         }
@@ -173,28 +219,28 @@ impl Searches {
     }
 
     fn made(&self, left: &Left) -> Option<Search> {
-        let mut builder = SearchBuilder::default();
-        for (id, _) in left {
-            let Pattern { bytes, any_case, last, .. } = &self.patterns[*id as usize];
-            FastPattern { bytes, any_case: *any_case, last: *last }.add_to(&mut builder.set)?;
-        }
-        let database = builder.set.compile().ok()?;
-        Some(Search { database, rules: left.iter().map(|(_, rules)| rules.as_slice().into()).collect() })
+        Search::of(left.iter().map(|(id, rules)| (&self.patterns[*id as usize], rules.as_slice().into())))
     }
 
-    /// What it takes in memory, before any is narrowed.
+    /// What those take in memory that have been made.
     pub fn heap_bytes(&self) -> usize {
-        self.whole.as_deref().map_or(0, Search::heap_bytes)
+        let narrowed = locked(&self.narrowed).values().map(|search| search.heap_bytes()).sum::<usize>();
+        let whole = self.whole.get().and_then(Option::as_deref).map_or(0, Search::heap_bytes);
+        narrowed + whole
     }
 }
 
-/// Patterns that were found, each once however often.
+/// Patterns that were found, each once however often: a bit for each.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(BTreeSet<u32>);
+pub(crate) struct Patterns(Vec<u64>);
 
 impl Patterns {
     fn add(&mut self, found: matcher::Match) -> Interest {
-        self.0.insert(found.pattern.0);
+        let (word, bit) = (found.pattern.0 as usize / 64, found.pattern.0 % 64);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
         Interest::More
     }
 
@@ -207,6 +253,14 @@ impl Patterns {
     pub fn clear(&mut self) {
         self.0.clear();
     }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let of_word = |(word, first): (u64, u32)| {
+            let bits = std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
+            bits.take_while(|word| *word != 0).map(move |word| first + word.trailing_zeros())
+        };
+        self.0.iter().copied().zip((0..).step_by(64)).flat_map(of_word)
+    }
 }
 
 /// The fast patterns of the rules that look at one view.
@@ -214,9 +268,80 @@ pub(crate) struct Search {
     database: matcher::Database,
     /// For each pattern, whose it is.
     rules: Box<[Box<[u32]>]>,
+    /// In heads: for each pattern, where it counts.
+    counts: Box<[Counts]>,
+    singles: Box<[Single]>,
+    /// From which pattern on they count in the bytes of the connection.
+    of_connection: u32,
+    /// How long the longest pattern is.
+    pub longest: usize,
+}
+
+/// Where in heads a pattern counts.
+#[derive(Clone, Copy)]
+struct Counts {
+    view: ViewId,
+    /// The last offset there at which it may begin, if any.
+    last: Option<u64>,
+}
+
+/// A byte that is the only one of its pattern: as it stands everywhere, it is looked for where it counts.
+struct Single {
+    byte: u8,
+    any_case: bool,
+    counts: Counts,
+    rules: Box<[u32]>,
+}
+
+impl Counts {
+    fn is_there(self, head: &Head, place: Range<usize>) -> bool {
+        let offset = head.offset(self.view, place);
+        offset.is_some_and(|offset| self.last.is_none_or(|last| offset as u64 <= last))
+    }
+}
+
+impl Single {
+    fn is_in(&self, head: &Head) -> bool {
+        let agrees = |byte: &u8| *byte == self.byte || self.any_case && byte.eq_ignore_ascii_case(&self.byte);
+        let Counts { view, last } = self.counts;
+        let near = last.map_or(usize::MAX, |last| last as usize + 1);
+        let mut own = head.pieces().filter(|(its, _)| *its == view).map(|(_, piece)| piece.bytes);
+        own.any(|bytes| bytes.iter().take(near).any(agrees))
+    }
 }
 
 impl Search {
+    /// For these, each with those of its rules that are left.
+    fn of<'p>(patterns: impl Iterator<Item = (&'p Pattern, Box<[u32]>)>) -> Option<Self> {
+        let mut set = PatternSet::for_text();
+        let (mut all, mut counts, mut singles) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut of_connection, mut longest) = (u32::MAX, 0);
+        for (Pattern { bytes, any_case, last, of, .. }, rules) in patterns {
+            let (any_case, last) = (*any_case, *last);
+            let fast = FastPattern { bytes, any_case, last };
+            let id = match (*of, &**bytes) {
+                (Of::View(view), [byte]) => {
+                    let counts = Counts { view, last };
+                    singles.push(Single { byte: *byte, any_case, counts, rules });
+                    continue;
+                }
+                (Of::View(view), _) => {
+                    counts.push(Counts { view, last });
+                    fast.anywhere().add_to(&mut set)?
+                }
+                _ => fast.add_to(&mut set)?,
+            };
+            if *of == Of::Connection {
+                of_connection = of_connection.min(id);
+            }
+            longest = longest.max(bytes.len());
+            all.push(rules);
+        }
+        let database = set.compile().ok()?;
+        let (counts, singles) = (counts.into(), singles.into());
+        Some(Self { database, rules: all.into(), counts, singles, of_connection, longest })
+    }
+
     /// State for one buffer.
     pub fn begin(&self) -> matcher::Scanner {
         self.database.scanner()
@@ -227,9 +352,24 @@ impl Search {
         state.scan(&self.database, chunk, &mut |one| found.add(one));
     }
 
-    /// The buffer has ended.
+    /// The same, where those that count in the bytes of the connection are told apart.
+    pub fn scan_apart(
+        &self,
+        state: &mut matcher::Scanner,
+        chunk: &[u8],
+        found: &mut Patterns,
+        of_connection: &mut Patterns,
+    ) {
+        state.scan(&self.database, chunk, &mut |one| {
+            if one.pattern.0 < self.of_connection { found.add(one) } else { of_connection.add(one) }
+        });
+    }
+
+    /// The buffer has ended: nothing waits for that of the bytes of a connection, which go on.
     pub fn finish(&self, state: &mut matcher::Scanner, found: &mut Patterns) {
-        state.finish(&self.database, &mut |one| found.add(one));
+        state.finish(&self.database, &mut |one| {
+            if one.pattern.0 < self.of_connection { found.add(one) } else { Interest::More }
+        });
     }
 
     /// The patterns in a buffer that is there whole.
@@ -239,15 +379,30 @@ impl Search {
         found
     }
 
+    /// Adds the rules that a head may be about, by patterns in their views.
+    pub fn in_head(&self, head: &Head, rules: &mut Vec<u32>) {
+        let mut found = Patterns::default();
+        self.begin().scan_last(&self.database, &head.bytes, &mut |one| {
+            let counts = self.counts.get(one.pattern.0 as usize);
+            if counts.is_some_and(|counts| counts.is_there(head, one.start as usize..one.end as usize)) {
+                found.add(one);
+            }
+            Interest::More
+        });
+        rules.extend(self.rules(&found));
+        let singles = self.singles.iter().filter(|single| single.is_in(head));
+        singles.for_each(|single| rules.extend_from_slice(&single.rules));
+    }
+
     /// The rules that these patterns are of.
-    pub fn rules(&self, found: &Patterns) -> impl Iterator<Item = u32> + '_ {
-        let patterns: Vec<u32> = found.0.iter().copied().collect();
-        patterns.into_iter().flat_map(|pattern| self.rules[pattern as usize].iter().copied())
+    pub fn rules<'s>(&'s self, found: &'s Patterns) -> impl Iterator<Item = u32> + 's {
+        found.iter().flat_map(|pattern| self.rules[pattern as usize].iter().copied())
     }
 
     /// What it takes in memory.
     pub fn heap_bytes(&self) -> usize {
-        self.database.heap_bytes() + self.rules.iter().map(|rules| rules.len() * 4 + 16).sum::<usize>()
+        let rules = self.rules.iter().map(|rules| rules.len() * 4 + 16).sum::<usize>();
+        self.database.heap_bytes() + rules + self.counts.len() * size_of::<Counts>()
     }
 }
 

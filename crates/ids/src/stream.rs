@@ -31,6 +31,8 @@ pub(crate) struct Stream {
     found: [Patterns; 2],
     /// Where the view is made of the whole: what has come of it.
     gathered: Option<Vec<u8>>,
+    /// Patterns of the connection's bytes that were found since these were last taken, where they are searched for here.
+    of_connection: Option<Patterns>,
     /// Whether there was no room for all of it.
     pub is_spent: bool,
 }
@@ -53,8 +55,25 @@ impl Stream {
             base: 0,
             found: Default::default(),
             gathered: None,
+            of_connection: None,
             is_spent: false,
         }
+    }
+
+    /// As it came, where the search is for what the bytes of the connection are searched for, too.
+    pub fn of_connection(views: Arc<[ViewId]>, search: Option<Arc<Search>>) -> Self {
+        Self { of_connection: Some(Patterns::default()), ..Self::new(views, search) }
+    }
+
+    /// Whether it is such a one.
+    pub fn is_of_connection(&self) -> bool {
+        self.of_connection.is_some()
+    }
+
+    /// The rules about the bytes of the connection whose patterns were found in what was pushed last.
+    pub fn found_of_connection(&self) -> impl Iterator<Item = u32> + '_ {
+        let search = self.search.as_ref().zip(self.of_connection.as_ref());
+        search.into_iter().flat_map(|((search, _), found)| search.rules(found))
     }
 
     /// As a view has it that is made of the whole.
@@ -70,11 +89,15 @@ impl Stream {
             gathered.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
             return;
         }
+        self.of_connection.iter_mut().for_each(Patterns::clear);
         while !chunk.is_empty() {
             let room = PIECE_BYTES - self.held.len();
             let (now, rest) = chunk.split_at(room.min(chunk.len()));
             self.hold(now);
             chunk = rest;
+            if self.of_connection.is_some() {
+                self.search();
+            }
             if self.held.len() == PIECE_BYTES {
                 self.search();
                 self.look(false, look);
@@ -112,8 +135,13 @@ impl Stream {
 
     fn search(&mut self) {
         let new = self.held.get(self.searched..).unwrap_or_default();
-        if let Some((search, state)) = &mut self.search {
-            search.scan(state, new, &mut self.found[1]);
+        match (&mut self.search, &mut self.of_connection) {
+            _ if new.is_empty() => {}
+            (Some((search, state)), Some(others)) => {
+                search.scan_apart(state, new, &mut self.found[1], others);
+            }
+            (Some((search, state)), None) => search.scan(state, new, &mut self.found[1]),
+            (None, _) => {}
         }
         self.searched = self.held.len();
     }

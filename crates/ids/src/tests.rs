@@ -337,18 +337,53 @@ alert tcp any any -> any 25 (msg:"4"; content:"x.php"; sid:4;)
 alert http any any -> any any (msg:"5"; content:"begin"; http.method; content:"GET"; sid:5;)
 alert http any any -> any any (msg:"6"; content:"begin"; http.method; content:"POST"; sid:6;)
 alert smtp any any -> any any (msg:"7"; content:"begin"; sid:7;)
-drop http any any -> any any (msg:"8"; flow:to_server; content:"begin"; depth:5; sid:8;)"#;
-    let database = compiled(rules);
-    let message = Message { content: b"begin to end, begin to end", ..GET };
-    for piece in 1..=message.content.len() {
-        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
-        let mut found = message.run(&mut *flow, Direction::ToServer, piece).0;
-        found.sort_unstable_by_key(|(id, ..)| *id);
-        let told: Vec<(u32, Buffer)> = found.iter().map(|(id, _, buffer, _)| (*id, *buffer)).collect();
-        assert_eq!(told, [1, 2, 3, 5].map(|id| (id, Buffer::Payload)), "in pieces of {piece}");
+drop http any any -> any any (msg:"8"; flow:to_server; content:"begin"; depth:5; sid:8;)
+alert http any any -> any any (msg:"9"; content:"far"; content:"away"; distance:1500; within:600; isdataat:!1,relative; sid:9;)
+alert http any any -> any any (msg:"10"; content:"farther"; sid:10;)"#;
+    // Where rules look at the content, too, it is searched for both at once.
+    let both = format!("{rules}\nalert http any any -> any any (file.data; content:\"farthest\"; sid:11;)");
+    let begin = b"begin to end, begin to end";
+    let long = [begin, &[b' '; 9000][..], b"far", &[b' '; 1900][..], b"away"].concat();
+    for database in [compiled(rules), compiled(&both)] {
+        let told = |content: &[u8], direction: Direction, piece: usize| {
+            let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+            let mut found = Message { content, ..GET }.run(&mut *flow, direction, piece).0;
+            found.sort_unstable_by_key(|(id, ..)| *id);
+            found.iter().map(|(id, _, buffer, _)| (*id, *buffer)).collect::<Vec<_>>()
+        };
+        let of_payload = |ids: &[u32]| ids.iter().map(|id| (*id, Buffer::Payload)).collect::<Vec<_>>();
+        for piece in 1..=begin.len() {
+            assert_eq!(
+                told(begin, Direction::ToServer, piece),
+                of_payload(&[1, 2, 3, 5]),
+                "pieces of {piece}"
+            );
+        }
+        for piece in [1, 3000, 4095, 4096, 8192, 9028, 20_000] {
+            assert_eq!(told(&long, Direction::ToClient, piece), of_payload(&[2, 9]), "pieces of {piece}");
+        }
     }
-    let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
-    assert_eq!(ids(&message.run(&mut *flow, Direction::ToClient, 9)), [2]);
+}
+
+#[test]
+fn content_that_comes_first_is_the_beginning_of_the_bytes() {
+    let rules = r#"alert smtp any any -> any any (msg:"1"; content:"begin"; depth:7; sid:1;)
+alert smtp any any -> any any (msg:"2"; content:"begin"; depth:6; sid:2;)
+alert smtp any any -> any any (msg:"3"; file.data; content:"begin"; depth:7; sid:3;)"#;
+    let database = compiled(rules);
+    for piece in 1..9 {
+        let (mut found, root) = (Found::default(), part(0));
+        let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Smtp));
+        let mut scanner = flow.open(&about(Direction::ToServer));
+        assert_eq!(scanner.open(&root), Want::More);
+        for chunk in b"a begin".chunks(piece) {
+            scanner.push(root.id, Buffer::FileData, chunk, &mut found);
+        }
+        scanner.end(root.id, Buffer::FileData, &mut found);
+        let mut found = ids(&found);
+        found.sort_unstable();
+        assert_eq!(found, [1, 3], "in pieces of {piece}");
+    }
 }
 
 #[test]

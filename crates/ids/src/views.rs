@@ -11,17 +11,21 @@ pub(crate) struct ViewId(pub u16);
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     views: Vec<(Sticky, Box<[Transform]>)>,
+    /// By buffer: those that are made of it.
+    of: Vec<Vec<ViewId>>,
 }
 
 impl Views {
     /// The number of that one; `None` where there are too many.
     pub fn id(&mut self, sticky: Sticky, transforms: &[Transform]) -> Option<ViewId> {
         let known = self.views.iter().position(|(of, by)| *of == sticky && **by == *transforms);
-        let at = known.unwrap_or(self.views.len());
+        let id = u16::try_from(known.unwrap_or(self.views.len())).ok().map(ViewId)?;
         if known.is_none() {
             self.views.push((sticky, transforms.into()));
+            self.of.resize(Sticky::ALL.len(), Vec::new());
+            self.of[sticky as usize].push(id);
         }
-        u16::try_from(at).ok().map(ViewId)
+        Some(id)
     }
 
     /// How many there are.
@@ -36,8 +40,7 @@ impl Views {
 
     /// Those that are made of a buffer.
     pub fn of(&self, sticky: Sticky) -> impl Iterator<Item = ViewId> + '_ {
-        let ids = (0..).map(ViewId);
-        self.views.iter().zip(ids).filter(move |((of, _), _)| *of == sticky).map(|(_, id)| id)
+        self.of.get(sticky as usize).into_iter().flatten().copied()
     }
 
     /// Whether it is made into something else before it is looked at.

@@ -80,14 +80,44 @@ fn scan() -> Command {
                 .help("Where compiled databases are kept: a directory, auto or off [default: as configured]"),
         )
         .arg(json("One JSON object for each object scanned"))
+        .args(told_of_scan())
         .arg(
             Arg::new("path")
                 .value_name("PATH")
-                .required(true)
+                .required_unless_present("file-list")
                 .num_args(1..)
                 .value_parser(clap::value_parser!(std::path::PathBuf))
                 .help("Files and directories; - is standard input"),
         )
+}
+
+/// What `lockgate scan` reads and tells, in `clamscan`'s words.
+fn told_of_scan() -> [Arg; 6] {
+    // Scripts say the same twice.
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).overrides_with(name);
+    // What is always done may be asked for, but not forbidden.
+    let always = |name: &'static str, short: char| {
+        let word = Arg::new(name).long(name).short(short).value_name("yes").value_parser(["yes"]);
+        word.num_args(0..=1).require_equals(true).hide_possible_values(true).overrides_with(name)
+    };
+    [
+        Arg::new("file-list")
+            .long("file-list")
+            .short('f')
+            .value_name("FILE")
+            .action(ArgAction::Append)
+            .value_parser(clap::value_parser!(std::path::PathBuf))
+            .help("Scan what the lines of a file name; - is standard input"),
+        flag("infected")
+            .short('i')
+            .visible_short_alias('o')
+            .visible_alias("suppress-ok-results")
+            .help("Tell only of what something was found in, or could not be inspected"),
+        flag("quiet").help("Tell of errors only; the exit status says the rest"),
+        flag("no-summary").help("No counts at the end (a terminal alone gets them)"),
+        always("recursive", 'r').help("What is below directories: always so"),
+        always("allmatch", 'z').help("All findings of a file, not the first alone: always so"),
+    ]
 }
 
 fn ids() -> Command {

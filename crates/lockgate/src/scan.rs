@@ -11,9 +11,11 @@ use lockgate_inspect::{Generation, HoldPlan, Judgement, Pools, Progress as Pushi
 use lockgate_model::{Direction, Flow, Pool, Protocol, Transaction, TransactionId, Verdict};
 use lockgate_relay::events::record::{finding_json, plain};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +27,25 @@ const CHUNK_BYTES: usize = 64 << 10;
 enum Shape {
     Text,
     Json,
+}
+
+/// Which objects are told of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    All,
+    /// Those in which something was found, or that could not be inspected.
+    NotClean,
+    Nothing,
+}
+
+impl Told {
+    fn of(arguments: &ArgMatches) -> Self {
+        match (arguments.get_flag("quiet"), arguments.get_flag("infected")) {
+            (true, _) => Told::Nothing,
+            (false, true) => Told::NotClean,
+            (false, false) => Told::All,
+        }
+    }
 }
 
 /// Runs the command.
@@ -58,12 +79,19 @@ pub fn run(arguments: &ArgMatches) -> u8 {
             loaded.report().signatures_failed()
         );
     }
-    let shape = if arguments.get_flag("json") { Shape::Json } else { Shape::Text };
-    let roots = paths(arguments, "path");
+    let roots = match roots(arguments) {
+        Ok(roots) => roots,
+        Err((path, error)) => {
+            eprintln!("lockgate: {}: cannot be read: {error}", plain(&path.display().to_string()));
+            return EXIT_WRONG;
+        }
+    };
     let total = if Progress::is_watched() { total_bytes(&roots) } else { 0 };
     let mut scan = Scan {
         session: open_session(loaded.generation, config.settings.content_pool_bytes),
-        shape,
+        shape: if arguments.get_flag("json") { Shape::Json } else { Shape::Text },
+        told: Told::of(arguments),
+        has_summary: !arguments.get_flag("no-summary"),
         progress: Progress::new(total),
         objects: 0,
         found: 0,
@@ -71,6 +99,23 @@ pub fn run(arguments: &ArgMatches) -> u8 {
     };
     scan.all(&roots);
     scan.end()
+}
+
+/// What is to be scanned: what is named, and what the lines of files name.
+fn roots(arguments: &ArgMatches) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+    let mut roots = paths(arguments, "path");
+    for list in paths(arguments, "file-list") {
+        let read = if list.as_os_str() == "-" {
+            let mut text = Vec::new();
+            io::stdin().lock().read_to_end(&mut text).map(|_| text)
+        } else {
+            std::fs::read(&list)
+        };
+        let text = read.map_err(|error| (list, error))?;
+        let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        roots.extend(lines.filter(|line| !line.is_empty()).map(|line| OsStr::from_bytes(line).into()));
+    }
+    Ok(roots)
 }
 
 fn open_session(generation: Generation, content_pool_bytes: u64) -> Session {
@@ -90,6 +135,9 @@ fn open_session(generation: Generation, content_pool_bytes: u64) -> Session {
 struct Scan {
     session: Session,
     shape: Shape,
+    told: Told,
+    /// Whether counts are told at the end, to a terminal.
+    has_summary: bool,
     progress: Progress,
     objects: u64,
     found: u64,
@@ -184,6 +232,10 @@ impl Scan {
         if !judgement.findings.is_empty() || judgement.verdict > Verdict::Tag {
             self.found += 1;
         }
+        let is_clean = judgement.findings.is_empty() && judgement.incomplete.is_empty();
+        if self.told == Told::Nothing || (self.told == Told::NotClean && is_clean) {
+            return;
+        }
         self.progress.clear();
         let name = path.display().to_string();
         let text = match self.shape {
@@ -204,7 +256,7 @@ impl Scan {
 
     fn end(mut self) -> u8 {
         self.progress.clear();
-        if self.objects > 1 && Progress::is_watched() {
+        if self.has_summary && self.objects > 1 && Progress::is_watched() {
             eprintln!("{} scanned, {} with findings, {} not read", self.objects, self.found, self.wrong);
         }
         match (self.found, self.wrong) {

@@ -85,6 +85,44 @@ fn scan_takes_other_databases() {
 }
 
 #[test]
+fn scan_understands_what_users_of_clamscan_type() {
+    let scratch = Scratch::new("scan-words");
+    scratch.write("dir/clean.txt", "hello\n");
+    scratch.write("dir/below/eicar.com", eicar());
+    scratch.write("list", "dir/clean.txt\r\n\ndir/below\n");
+    let told = |arguments: &[&str]| {
+        let output = lockgate(&[&["scan"], arguments].concat(), scratch.path());
+        let names = out(&output).lines().filter(|line| !line.starts_with(' ')).count();
+        (status(&output), names)
+    };
+    for (arguments, expected) in [
+        (&["-r", "dir"][..], (Some(1), 2)),
+        (&["--recursive", "--allmatch", "--no-summary", "dir"], (Some(1), 2)),
+        (&["--recursive=yes", "-z", "-i", "dir"], (Some(1), 1)),
+        (&["-rio", "dir"], (Some(1), 1)),
+        (&["--suppress-ok-results", "--infected", "dir/clean.txt"], (Some(0), 0)),
+        (&["--quiet", "dir"], (Some(1), 0)),
+        (&["--file-list=list"], (Some(1), 2)),
+        (&["-f", "list", "-i", "dir/clean.txt"], (Some(1), 1)),
+        (&["-f", "missing"], (Some(2), 0)),
+        (&["--recursive=no", "dir"], (Some(2), 0)),
+        (&[], (Some(2), 0)),
+    ] {
+        assert_eq!(told(arguments), expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_could_not_be_inspected_is_told_with_what_was_found() {
+    let scratch = Scratch::new("scan-incomplete");
+    let mut cut = zip("eicar.com", b"hello");
+    cut.truncate(20);
+    scratch.write("cut.zip", &cut);
+    let output = lockgate(&["scan", "--infected", "cut.zip"], scratch.path());
+    assert!(out(&output).contains("not inspected"), "{}", out(&output));
+}
+
+#[test]
 fn check_counts_and_lists_what_was_not_loaded() {
     let scratch = Scratch::new("check");
     scratch.write("databases/a.ndb", "Good:0:*:6465616462656566\nBad:0:*:zz\n");

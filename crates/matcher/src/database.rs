@@ -11,6 +11,7 @@ use crate::scanner::Scanner;
 use crate::segment::{Link, Piece};
 use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
+use crate::wildcard::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -61,9 +62,9 @@ pub(crate) enum Rank {
 
 impl Database {
     pub(crate) fn new(set: PatternSet) -> Self {
-        let PatternSet { mut program, patterns, .. } = set;
+        let PatternSet { mut program, patterns, content, .. } = set;
         program.shrink();
-        let mut plan = Plan::new(&patterns);
+        let mut plan = Plan::new(&patterns, content);
         let pattern_count = patterns.len();
         let mut database = Database {
             program,
@@ -85,7 +86,8 @@ impl Database {
                 };
                 let id = database.segments.len() as u32;
                 let window = if anchor.names_places() {
-                    database.places.add(anchor, id);
+                    let begin = piece.head.first().copied().unwrap_or(Cell::ANY);
+                    database.places.add(anchor, id, begin);
                     // The byte before the start counts too: it may have to be an edge.
                     Window { prefix_min: 0, prefix_width: 0, cells: Vec::new() }
                 } else {
@@ -172,8 +174,7 @@ impl Database {
         if !Short::fits(shape) {
             return self.groups.push(Blocks::new(shape, &windows));
         }
-        let rates = Rates::new(Folding::None).bytes();
-        self.shorts.push(Short::new(shape, &windows, &rates));
+        self.shorts.push(Short::new(shape, &windows, &Rates::new(Folding::None)));
     }
 
     /// Something of what a candidate's segment is compared with: whoever asks has it near then.

@@ -2,6 +2,7 @@
 
 use crate::blocks::{Folding, Shape};
 use crate::candidates::KEY_BYTES_MAX;
+use crate::look::Landmark;
 use crate::rates::Rates;
 use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX, cased};
 use crate::view::View;
@@ -179,14 +180,6 @@ pub(crate) const LETTER_CASE: u8 = 0x20;
 
 /// How many bytes a check looks at. It looks at all of a segment that has no more.
 pub(crate) const CHECK_BYTES: u32 = 8;
-
-/// A byte of a check, all or nearly all of it known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Landmark {
-    pub at: usize,
-    pub mask: u8,
-    pub value: u8,
-}
 
 /// Eight bytes of a segment that tell early that it doesn't match: the rarest, better outside of its window.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,6 +22,7 @@
 
 mod blocks;
 mod candidates;
+mod classes;
 mod database;
 mod encoded;
 mod fragment;

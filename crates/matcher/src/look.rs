@@ -3,13 +3,15 @@
 //! Hits are written to a list without a branch, so that the processor runs ahead over many looks at once.
 
 mod bloom;
+mod landmarks;
 mod marks;
 mod pairs;
 mod sieve;
 
 pub use bloom::Bloom;
+pub use landmarks::{Landmark, Landmarks};
 pub use marks::Marks;
-pub use pairs::{KNOWN, Pairs};
+pub use pairs::Pairs;
 pub use sieve::{Passed, Probe, ROUND, Sieve, key};
 
 /// How many looks are taken before the hits are gone through.

@@ -201,7 +201,15 @@ impl Program {
                     at += u64::from(min);
                     Agreement::Yes
                 }
-                _ => break,
+                Atom::Gap { .. } | Atom::EdgeAfter(_) => break,
+                group => match self.only_way(group, at, view) {
+                    Some(Ok(behind)) => {
+                        at = behind;
+                        Agreement::Yes
+                    }
+                    Some(Err(agreement)) => agreement,
+                    None => break,
+                },
             };
             match agreement {
                 Agreement::Yes => atom += 1,
@@ -214,6 +222,21 @@ impl Program {
         }
         spans.push(Span { atom, low: at, high: at });
         self.resume(atoms.1, spans, view)
+    }
+
+    /// Where an atom leads from one offset, if that is one place; what it says of it, if nowhere. `None`: it leads to several.
+    fn only_way(&self, atom: Atom, at: u64, view: &View<'_>) -> Option<Result<u64, Agreement>> {
+        let (mut ways, mut behind) = (0, at);
+        let mut advance = |to| {
+            ways += 1;
+            behind = to;
+        };
+        match (self.try_at(atom, at, view, &mut advance), ways) {
+            (Agreement::Wait, _) => Some(Err(Agreement::Wait)),
+            (_, 0) => Some(Err(Agreement::No)),
+            (_, 1) => Some(Ok(behind)),
+            _ => None,
+        }
     }
 
     /// Goes on from `spans`.
@@ -291,16 +314,26 @@ impl Program {
     /// The first offset of `low..=high` where the atom may begin: of those at hand, one where its first byte stands.
     fn likely(&self, atom: Atom, low: u64, high: u64, view: &View<'_>) -> Option<u64> {
         let mut at = low;
-        if let Atom::Run(Run { at: place, length: run_length, kind: RunKind::Exact }) = atom
+        if let Atom::Run(run) = atom
             && low < high
         {
             let length = usize::try_from(high - low).unwrap_or(usize::MAX).saturating_add(1);
             let (_, here) =
                 view.pieces(low, length).filter(|(before, _)| before.is_empty()).unwrap_or_default();
-            let run = &self.bytes[place as usize..place as usize + usize::from(run_length)];
-            at += first_likely(run, here) as u64;
+            at += first_likely(self.known(run), here) as u64;
         }
         (at <= high).then_some(at)
+    }
+
+    /// The bytes of a run before the first that is not known.
+    fn known(&self, Run { at, length, kind }: Run) -> &[u8] {
+        let length = usize::from(length);
+        let (values, masks) = self.bytes[at as usize..].split_at(length);
+        let known = match kind {
+            RunKind::Exact => length,
+            RunKind::Masked => masks.iter().take(length).take_while(|mask| **mask == 0xff).count(),
+        };
+        &values[..known]
     }
 
     /// Tries one atom at one offset.

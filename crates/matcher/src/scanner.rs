@@ -244,9 +244,7 @@ impl Scanner {
     /// Searches for what is not deferred.
     fn search(found: &mut Found, told: &mut Told, database: &Database, view: &View<'_>) {
         let (low, end) = (view.chunk_start(), view.end());
-        database
-            .places
-            .within(low, end, &mut |segment, start| found.at_place(database, segment, start, view));
+        database.places.within(view, &mut |segment, start| found.at_place(database, segment, start, view));
         if let Some(told) = told {
             told.retain(|(number, first, last)| {
                 for start in low.max(*first)..end.min(last.saturating_add(1)) {

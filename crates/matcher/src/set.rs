@@ -46,6 +46,8 @@ pub enum Anchor {
 
 /// Patterns that can start at so few offsets only are not searched: they are verified there.
 pub(crate) const PLACES_MAX: u64 = 64;
+/// What is commoner is not deferred, in bits: runs of zeros are found in the pass for all of them.
+const DEFERRED_BITS_MIN: f32 = 8.0;
 /// So many bytes are kept for what stands before the end of a stream; what stands farther from it is searched.
 const DISTANCE_MAX: u32 = 256;
 
@@ -132,6 +134,17 @@ pub struct PatternSet {
     pub(crate) program: Program,
     pub(crate) patterns: Vec<Pattern>,
     segments: usize,
+    pub(crate) content: Content,
+}
+
+/// What patterns are searched for in. Rule: a guess costs speed only, never a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Programs, archives and text.
+    #[default]
+    Any,
+    /// Mostly text.
+    Text,
 }
 
 /// A pattern, cut.
@@ -165,6 +178,11 @@ impl PatternSet {
     /// No patterns yet.
     pub fn new() -> Self {
         PatternSet::default()
+    }
+
+    /// No patterns yet; those that will be are searched for in text mostly, where other bytes are common than in programs.
+    pub fn for_text() -> Self {
+        PatternSet { content: Content::Text, ..PatternSet::default() }
     }
 
     /// How many patterns there are.
@@ -219,9 +237,11 @@ impl PatternSet {
                 piece.fragments.iter().map(|fragment| rates.bits(&fragment.bytes)).fold(0.0, f32::max)
             };
             let can_be_found = |piece: &Piece| Check::alone(&piece.head).landmarks().is_some();
+            let bits = pattern.pieces.iter().map(bits).fold(f32::INFINITY, f32::min);
             Rarity {
-                bits: pattern.pieces.iter().map(bits).fold(f32::INFINITY, f32::min),
+                bits,
                 may_be_deferred: pattern.anchor == Anchor::Anywhere
+                    && bits >= DEFERRED_BITS_MIN
                     && pattern.pieces.iter().all(can_be_found),
             }
         };

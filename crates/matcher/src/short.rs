@@ -4,8 +4,10 @@
 //! Such pairs stand everywhere, so the bytes before them are looked at, too, and what is found is told apart at once by eight bytes around it.
 
 use crate::blocks::{Candidate, Shape, Sought, When, ways};
+use crate::classes::KNOWN;
 use crate::fragment::Check;
-use crate::look::{Hits, KNOWN, LOOKS_MAX, Pairs};
+use crate::look::{Hits, LOOKS_MAX, Pairs};
+use crate::rates::Rates;
 use crate::view::View;
 use crate::wildcard::Cell;
 
@@ -39,9 +41,8 @@ impl Short {
         shape.window_length() == PAIR && shape.stride == 1
     }
 
-    /// The tables for these windows. `rates` says how
-    /// often each byte stands in content.
-    pub fn new(shape: Shape, windows: &[Sought], rates: &[f32; 256]) -> Self {
+    /// The tables for these windows.
+    pub fn new(shape: Shape, windows: &[Sought], rates: &Rates) -> Self {
         let mut keyed = Vec::new();
         for (number, Sought { window, .. }) in windows.iter().enumerate() {
             // The last two bytes, in each way to write them.

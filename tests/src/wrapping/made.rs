@@ -1,7 +1,10 @@
 //! Formats that no program of Debian makes, written out by their manuals. Rule: the least that the format needs.
 
 use crate::mail::{base64, crc32};
+use crate::process::run;
 use crate::rar::{Method, Solidity, Writer3, Writer5};
+use crate::temporary::Directory;
+use std::process::Command;
 
 const NAME: &[u8] = b"content.txt";
 
@@ -67,6 +70,59 @@ pub fn rar4_packed(content: &[u8]) -> Vec<u8> {
     let mut writer = Writer3::default();
     writer.file("content.txt", content, Method::Packed, Solidity::Alone);
     writer.finish()
+}
+
+/// A program that unpacks the RAR behind it.
+pub fn rar_program(content: &[u8]) -> Vec<u8> {
+    [std::fs::read("/bin/true").expect("a program"), rar5_packed(content)].concat()
+}
+
+/// zip's method 93: a frame of Zstandard (APPNOTE.TXT 4.4.5).
+pub fn zip_zstd(content: &[u8]) -> Vec<u8> {
+    let directory = Directory::new("zip-zstd");
+    directory.write("content.txt", content);
+    run(Command::new("zstd").args(["-q", "content.txt"]).current_dir(directory.path()));
+    zip(93, &std::fs::read(directory.join("content.txt.zst")).expect("a frame"), content)
+}
+
+/// zip's method 6 (5.3): two codes of 64 symbols, six bits each, that nothing uses, and literals as they are behind a bit.
+pub fn zip_imploded(content: &[u8]) -> Vec<u8> {
+    let mut packed = b"\x03\xf5\xf5\xf5\xf5".repeat(2);
+    packed.extend(nines(content.iter().map(|byte| 1 | u16::from(*byte) << 1)));
+    zip(6, &packed, content)
+}
+
+/// zip's method 1 (5.1): codes of nine bits, each for a byte.
+pub fn zip_shrunk(content: &[u8]) -> Vec<u8> {
+    let packed: Vec<u8> = nines(content.iter().map(|byte| u16::from(*byte))).collect();
+    zip(1, &packed, content)
+}
+
+/// Numbers of nine bits, the lowest bit first.
+fn nines(numbers: impl Iterator<Item = u16>) -> impl Iterator<Item = u8> {
+    let bits: Vec<bool> = numbers.flat_map(|number| (0..9).map(move |bit| number >> bit & 1 == 1)).collect();
+    let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+    let bytes: Vec<u8> = bits.chunks(8).map(byte).collect();
+    bytes.into_iter()
+}
+
+/// A zip of one file, packed by a method (APPNOTE.TXT 4.3).
+fn zip(method: u16, packed: &[u8], content: &[u8]) -> Vec<u8> {
+    let common = [
+        &b"\x14\0\0\0"[..],
+        &method.to_le_bytes(),
+        b"\0\0\x21\0",
+        &crc32(content).to_le_bytes(),
+        &(packed.len() as u32).to_le_bytes(),
+        &(content.len() as u32).to_le_bytes(),
+        &(NAME.len() as u16).to_le_bytes(),
+        b"\0\0",
+    ]
+    .concat();
+    let local = [b"PK\x03\x04", &common[..], NAME, packed].concat();
+    let central = [b"PK\x01\x02\x14\0", &common[..], &[0; 14], NAME].concat();
+    let sizes = [&(central.len() as u32).to_le_bytes()[..], &(local.len() as u32).to_le_bytes()].concat();
+    [&local, &central, &b"PK\x05\x06\0\0\0\0\x01\0\x01\0"[..], &sizes, b"\0\0"].concat()
 }
 
 /// One attachment (MS-OXTNEF).

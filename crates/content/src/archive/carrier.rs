@@ -113,9 +113,10 @@ impl CarrierDecoder {
         }
         let mut places = Places::new(input);
         while let Some(at) = places.next() {
-            match judge(&input[at..]) {
+            match self.judge(&input[at..]) {
                 Verdict::No => {}
                 Verdict::Archive(length) => return (self.open(at, length), places.zips),
+                Verdict::Line => return (self.open(at + 1, None), places.zips),
                 Verdict::Perhaps => {
                     self.carried = input[at..].to_vec();
                     return (Step::new(input.len(), Event::Working), Zips::Some);
@@ -134,22 +135,30 @@ impl CarrierDecoder {
         let ahead = &input[..input.len().min(HEADER_BYTES_MAX)];
         let joined = [&self.carried[..], ahead].concat();
         for at in 0..self.carried.len() {
-            match judge(&joined[at..]) {
-                Verdict::No => {}
-                Verdict::Archive(length) => {
-                    self.carried.drain(..at);
-                    return Some(self.open(0, length));
-                }
+            let (from, length) = match self.judge(&joined[at..]) {
+                Verdict::No => continue,
+                Verdict::Archive(length) => (at, length),
+                Verdict::Line => (at + 1, None),
                 Verdict::Perhaps => {
                     self.carried = joined[at..].to_vec();
                     return Some(Step::new(ahead.len(), Event::Working));
                 }
-            }
+            };
+            self.carried.drain(..from);
+            return Some(self.open(0, length));
         }
         if input.len() >= CARRIED_BYTES {
             self.carried.clear();
         }
         None
+    }
+
+    /// What a place is; the ends of lines mean something in scripts alone.
+    fn judge(&self, bytes: &[u8]) -> Verdict {
+        match judge(bytes) {
+            Verdict::Line if self.guise != Guise::Script => Verdict::No,
+            verdict => verdict,
+        }
     }
 
     fn open(&mut self, used: usize, length: Option<u64>) -> Step {
@@ -159,7 +168,7 @@ impl CarrierDecoder {
         self.state = State::Child(length);
         self.found = self.found.saturating_add(1);
         let entry = Event::Open(Box::new(Entry { label: self.found.to_string(), ..Entry::default() }));
-        if self.guise == Guise::Program {
+        if self.guise.may_unpack() {
             return Step::new(used, entry);
         }
         self.pending.push_back(entry);

@@ -38,6 +38,15 @@ pub enum Guise {
     Document,
     /// A program, which may unpack what stands behind it.
     Program,
+    /// A program as text, which may unpack the rest of itself from some line on.
+    Script,
+}
+
+impl Guise {
+    /// Whether an archive is nothing odd there.
+    pub fn may_unpack(self) -> bool {
+        matches!(self, Guise::Program | Guise::Script)
+    }
 }
 
 /// Whether a record that a zip is known by may begin among some bytes.
@@ -246,7 +255,7 @@ impl DisguiseDecoder {
     /// The part has ended here.
     fn end(&mut self) -> Event {
         let is_at_end = self.zip_ends_at == Some(self.position);
-        let anomaly = (is_at_end && self.guise != Guise::Program).then_some(Event::Anomaly(BEHIND));
+        let anomaly = (is_at_end && !self.guise.may_unpack()).then_some(Event::Anomaly(BEHIND));
         match self.zip.state {
             Holding::All if self.guise == Guise::Document && !is_at_end => self.has_ended = true,
             Holding::All if self.zip.seeker.begin(self.zip.held.bytes(), self.zip.skipped, &[]) => {

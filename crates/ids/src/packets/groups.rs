@@ -146,6 +146,11 @@ impl GroupsBuilder {
         self.is_mixed = true;
     }
 
+    /// What is looked for in streams that go this way.
+    pub fn stream(&self, direction: Direction) -> &SearchBuilder {
+        &self.gathered[index(Carrier::Tcp, direction)].stream
+    }
+
     /// No more.
     pub fn finish(self) -> Groups {
         let mut ends = EndsBuilder::default();

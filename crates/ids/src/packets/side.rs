@@ -65,19 +65,49 @@ impl Side {
         self.is_new = true;
         let mut left = bytes;
         while !left.is_empty() {
-            if self.held.len() >= WINDOW_BYTES {
-                self.held.drain(..STEP_BYTES);
-                self.base += STEP_BYTES as u64;
+            let (now, rest) = left.split_at(left.len().min(self.room()));
+            self.hold(now);
+            if let Some(search) = search {
+                self.find(search, now, concerns);
             }
-            let (now, rest) = left.split_at(left.len().min(WINDOW_BYTES - self.held.len()));
-            if !self.held.is_empty() && self.held.capacity() < WINDOW_BYTES {
-                self.held.reserve_exact(WINDOW_BYTES - self.held.len());
-            }
-            self.held.extend_from_slice(now);
-            self.find(search, now, concerns);
             self.ask(database, rest.is_empty());
             left = rest;
         }
+    }
+
+    /// How much is looked at at a time, of what comes next.
+    pub fn room(&self) -> usize {
+        WINDOW_BYTES.checked_sub(self.held.len()).filter(|room| *room > 0).unwrap_or(STEP_BYTES)
+    }
+
+    /// The next bytes, no more than there is room for, in which another search has found patterns of these rules; by its own the side is
+    /// searched for what begins before them, as far as that may reach. `is_last` says whether no more are at hand.
+    pub fn push_searched(
+        &mut self,
+        database: &Database,
+        (bytes, is_last): (&[u8], bool),
+        found: impl Iterator<Item = u32>,
+        (own, reach): (Option<&Search>, usize),
+        concerns: &dyn Fn(u32) -> bool,
+    ) {
+        self.is_new = true;
+        self.hold(bytes);
+        if let (Some(own), 1..) = (own, reach) {
+            self.find(own, bytes.get(..reach).unwrap_or(bytes), concerns);
+        }
+        self.open(found, concerns);
+        self.ask(database, is_last);
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.held.len() >= WINDOW_BYTES {
+            self.held.drain(..STEP_BYTES);
+            self.base += STEP_BYTES as u64;
+        }
+        if !self.held.is_empty() && self.held.capacity() < WINDOW_BYTES {
+            self.held.reserve_exact(WINDOW_BYTES - self.held.len());
+        }
+        self.held.extend_from_slice(bytes);
     }
 
     /// Bytes are missing: what comes is not behind what is held.
@@ -88,15 +118,20 @@ impl Side {
         self.base = offset;
     }
 
-    fn find(&mut self, search: Option<&Search>, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
-        let Some(search) = search else { return };
+    /// Searches bytes that are held, behind those that were searched before.
+    fn find(&mut self, search: &Search, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
         let state = self.search.get_or_insert_with(|| search.begin());
-        search.scan(state, bytes, &mut self.found);
-        if self.found.is_empty() {
-            return;
-        }
+        let mut found = std::mem::take(&mut self.found);
+        search.scan(state, bytes, &mut found);
+        self.open(search.rules(&found), concerns);
+        found.clear();
+        self.found = found;
+    }
+
+    /// Rules whose patterns were found in what came last.
+    fn open(&mut self, rules: impl Iterator<Item = u32>, concerns: &dyn Fn(u32) -> bool) {
         let since = self.base + self.held.len() as u64;
-        for rule in search.rules(&self.found) {
+        for rule in rules {
             let is_open = self.open.iter().any(|open| open.rule == rule);
             if !is_open && concerns(rule) {
                 self.is_spent |= self.open.len() >= OPEN_MAX;
@@ -104,7 +139,6 @@ impl Side {
                 self.open.push(Open { rule, since });
             }
         }
-        self.found.clear();
     }
 
     /// The rules that may hold are asked of what is held.

@@ -1,22 +1,19 @@
 //! Pairs of bytes, at every place. Rule: exact as to pairs; what classes let through is looked up.
 //!
-//! Each pair belongs to one of eight classes, with the bytes that may stand before it. Four tables say of a byte which classes have it as the
-//! first of the pair, as the second, and one and two places before: vector registers hold them all, so that 64 places are told apart at
-//! once. Classes are made so that few places pass.
+//! Each pair belongs to one of eight classes, with the bytes that may stand before it, or to one of eight others if any may. Tables say
+//! of a byte which classes have it as the first of the pair, as the second, and one and two places before: vector registers hold them all,
+//! so that 64 places are told apart at once.
 
 use super::{Hits, LOOKS_MAX, Speed};
+use crate::classes::{KNOWN, Tables, deal};
+use crate::rates::Rates;
 use crate::wildcard::Cell;
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
-/// How many bytes classes look at: the pair, and those before it.
-pub const KNOWN: usize = 4;
-/// How many classes: a bit for each in a byte.
-const CLASSES: usize = 8;
+/// How many bytes a pair has.
+const PAIR: usize = 2;
 /// The bits of the exact table, by the pair as a number, little end first.
 const WORDS: usize = (1 << 16) / 64;
-
-/// By byte: in which classes it stands at each of the known places.
-type Classes = [[u8; 256]; KNOWN];
 
 /// Which pairs there are, and which in order each of them is.
 #[derive(Debug)]
@@ -25,15 +22,19 @@ pub struct Pairs {
     /// How many are in the words before.
     before: Box<[u16; WORDS]>,
     speed: Speed,
-    classes: Box<Classes>,
+    /// The classes of pairs of which is known what stands before them …
+    known: Box<Tables<KNOWN>>,
+    /// … and of those of which it is not, if there are any.
+    alone: Option<Box<Tables<PAIR>>>,
 }
 
 impl Pairs {
     /// Bytes on the heap.
-    pub const SIZE: usize = size_of::<[u64; WORDS]>() + size_of::<[u16; WORDS]>() + size_of::<Classes>();
+    pub const SIZE: usize =
+        size_of::<[u64; WORDS]>() + size_of::<[u16; WORDS]>() + size_of::<Tables<KNOWN>>();
 
-    /// These pairs, all of which is known, and what stands before them. `rates` says how often each byte stands in content.
-    pub(crate) fn new(known: impl Iterator<Item = [Cell; KNOWN]>, rates: &[f32; 256]) -> Self {
+    /// These pairs, all of which is known, and what stands before them.
+    pub(crate) fn new(known: impl Iterator<Item = [Cell; KNOWN]>, rates: &Rates) -> Self {
         let mut sorted: Vec<[Cell; KNOWN]> = known.collect();
         sorted.sort_unstable_by_key(|cells| cells.map(|cell| (cell.value, cell.mask)));
         sorted.dedup();
@@ -42,8 +43,14 @@ impl Pairs {
             let number = usize::from(u16::from_le_bytes([first.value, second.value]));
             exact[number / 64] |= 1 << (number % 64);
         }
-        let classes = Box::new(classes(sorted, rates));
-        Pairs { before: counted(&exact), exact, speed: Speed::detect(), classes }
+        let is_alone = |cells: &[Cell; KNOWN]| cells[..KNOWN - PAIR].iter().all(|cell| cell.mask == 0);
+        let (alone, known): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_alone);
+        let alone = (!alone.is_empty()).then(|| {
+            let [.., first, second] = deal(alone, rates);
+            Box::new([first, second])
+        });
+        let (before, known) = (counted(&exact), Box::new(deal(known, rates)));
+        Pairs { before, exact, speed: Speed::detect(), known, alone }
     }
 
     /// Which in order a pair is of those that there are; any number for another one.
@@ -83,7 +90,12 @@ impl Pairs {
             Speed::Portable => (place, count),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `detect` found the instructions that the function is compiled for.
-            Speed::Avx512 => unsafe { avx512::look(self, chunk, (place, end), hits, count) },
+            Speed::Avx512 => unsafe {
+                match &self.alone {
+                    None => avx512::look::<0>(self, &[], chunk, (place, end), hits, count),
+                    Some(alone) => avx512::look::<PAIR>(self, alone, chunk, (place, end), hits, count),
+                }
+            },
         };
         while place < end {
             count = self.look_at(chunk, place, hits, count);
@@ -99,33 +111,6 @@ impl Pairs {
         hits.places[count] = place as u32;
         count + usize::from(pair.is_some_and(|pair| self.holds(*pair)))
     }
-}
-
-/// Deals these out, those first that share what is frequent.
-fn classes(mut sorted: Vec<[Cell; KNOWN]>, rates: &[f32; 256]) -> Classes {
-    let rate = |byte: u8| rates[usize::from(byte)];
-    sorted.sort_by(|one, other| rate(other[KNOWN - 2].value).total_cmp(&rate(one[KNOWN - 2].value)));
-    let mut classes = [[0; 256]; KNOWN];
-    // How often a byte of a class stands at each place.
-    let mut weights = [[0.0f32; KNOWN]; CLASSES];
-    for cells in sorted {
-        let bytes = cells
-            .map(|cell| (0..=u8::MAX).filter(|byte| byte & cell.mask == cell.value).collect::<Vec<u8>>());
-        let with = |class: usize| -> [f32; KNOWN] {
-            std::array::from_fn(|side| {
-                let is_new = |byte: &&u8| classes[side][usize::from(**byte)] >> class & 1 == 0;
-                weights[class][side] + bytes[side].iter().filter(is_new).map(|byte| rate(*byte)).sum::<f32>()
-            })
-        };
-        let share = |weights: [f32; KNOWN]| weights.iter().product::<f32>();
-        let more = |class: usize| share(with(class)) - share(weights[class]);
-        let least = (0..CLASSES).min_by(|one, other| more(*one).total_cmp(&more(*other))).unwrap_or(0);
-        weights[least] = with(least);
-        for (side, bytes) in bytes.iter().enumerate() {
-            bytes.iter().for_each(|byte| classes[side][usize::from(*byte)] |= 1 << least);
-        }
-    }
-    classes
 }
 
 /// How many bits are in the words before each.
@@ -144,7 +129,7 @@ mod avx512 {
     //! 64 places at once.
 
     use super::super::Hits;
-    use super::{KNOWN, Pairs};
+    use super::{KNOWN, PAIR, Pairs, Tables};
     use std::arch::x86_64::*;
 
     /// How many places are told apart at once.
@@ -152,23 +137,28 @@ mod avx512 {
 
     /// Looks at the places from the first to before the second, as far as vectors reach. Returns up to where, and how many hits there are then.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1")]
-    pub fn look(
+    pub fn look<const ALONE: usize>(
         pairs: &Pairs,
+        alone: &Tables<ALONE>,
         chunk: &[u8],
         (mut place, end): (usize, usize),
         hits: &mut Hits,
         mut count: usize,
     ) -> (usize, usize) {
-        let mut tables = [[_mm512_setzero_si512(); 4]; KNOWN];
-        for (table, class) in tables.iter_mut().zip(&*pairs.classes) {
-            load(table, class);
-        }
+        let mut known = [[_mm512_setzero_si512(); 4]; KNOWN];
+        known.iter_mut().zip(&*pairs.known).for_each(|(registers, table)| load(registers, table));
+        let mut only = [[_mm512_setzero_si512(); 4]; ALONE];
+        only.iter_mut().zip(alone).for_each(|(registers, table)| load(registers, table));
         while place < end {
             // The last vector looks at some places again.
             let Some(first) = place.min(end.saturating_sub(LANES)).checked_sub(KNOWN) else { break };
             let Some(bytes) = chunk.get(first..).and_then(|bytes| bytes.first_chunk()) else { break };
             let again = place - KNOWN - first;
-            let mut mask = passing(&tables, bytes) >> again << again;
+            let mut mask = passing(&known, bytes, 0);
+            if ALONE > 0 {
+                mask |= passing(&only, bytes, KNOWN - PAIR);
+            }
+            mask = mask >> again << again;
             while mask != 0 {
                 count = pairs.look_at(chunk, first + KNOWN + mask.trailing_zeros() as usize, hits, count);
                 mask &= mask - 1;
@@ -178,15 +168,20 @@ mod avx512 {
         (place, count)
     }
 
-    /// Which of the places behind the known bytes some class lets through. No closures here: they would not be inlined, since what calls
-    /// them is not compiled for these instructions.
+    /// Which of the places behind the known bytes some class lets through, by tables for those from `first` on. No closures here: they would
+    /// not be inlined, since what calls them is not compiled for these instructions.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn passing(tables: &[[__m512i; 4]; KNOWN], bytes: &[u8; LANES + KNOWN - 1]) -> u64 {
+    fn passing<const PLACES: usize>(
+        tables: &[[__m512i; 4]; PLACES],
+        bytes: &[u8; LANES + KNOWN - 1],
+        first: usize,
+    ) -> u64 {
         let mut classes = _mm512_set1_epi8(-1);
-        for (side, table) in tables.iter().enumerate() {
-            // SAFETY: there are 64 bytes from each of the first places on.
-            let bytes = unsafe { _mm512_loadu_si512(bytes.as_ptr().add(side).cast()) };
+        for (place, table) in tables.iter().enumerate() {
+            // SAFETY: of the known places none is farther than the last, from which on there are 64 bytes.
+            let bytes =
+                unsafe { _mm512_loadu_si512(bytes.as_ptr().add((first + place).min(KNOWN - 1)).cast()) };
             classes = _mm512_and_si512(classes, of(table, bytes));
         }
         _mm512_test_epi8_mask(classes, classes)
@@ -213,29 +208,34 @@ mod avx512 {
 }
 
 impl Stored for Pairs {
-    const BYTES_MIN: usize = 8 + WORDS * 8 + KNOWN * 256;
+    const BYTES_MIN: usize = 8 + WORDS * 8 + KNOWN * 256 + 1;
 
     fn store(&self, to: &mut Writer<'_>) {
         // What is before follows from the words, and the speed from the machine.
-        let Self { exact, before: _, speed: _, classes } = self;
+        let Self { exact, before: _, speed: _, known, alone } = self;
         u64::store_all(&exact[..], to);
-        classes.iter().for_each(|table| table.store(to));
+        known.iter().for_each(|table| table.store(to));
+        alone.as_deref().map(|alone| alone.to_vec()).store(to);
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Unfit> {
         let exact: Result<Box<[u64; WORDS]>, _> = u64::load_all(WORDS, from)?.try_into();
-        let mut classes = Box::new([[0; 256]; KNOWN]);
-        for table in &mut *classes {
+        let mut known = Box::new([[0; 256]; KNOWN]);
+        for table in &mut *known {
             *table = <[u8; 256]>::load(from)?;
         }
-        let exact = exact.map_err(|_| Unfit("a table of a size that there is none of"))?;
-        Ok(Self { before: counted(&exact), exact, speed: Speed::detect(), classes })
+        let alone = Option::<Vec<[u8; 256]>>::load(from)?.map(|alone| alone.try_into().map(Box::new));
+        let unfit = "a table of a size that there is none of";
+        let exact = exact.map_err(|_| Unfit(unfit))?;
+        let alone = alone.transpose().map_err(|_| Unfit(unfit))?;
+        Ok(Self { before: counted(&exact), exact, speed: Speed::detect(), known, alone })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::Folding;
 
     #[test]
     fn all_instructions_find_the_same_places() {
@@ -253,7 +253,7 @@ mod tests {
             // Nothing is known of what stands before them.
             let known =
                 |[first, second]: &[u8; 2]| [Cell::ANY, Cell::ANY, Cell::exact(*first), Cell::exact(*second)];
-            let mut pairs = Pairs::new(listed.iter().map(known), &[1.0 / 256.0; 256]);
+            let mut pairs = Pairs::new(listed.iter().map(known), &Rates::new(Folding::None));
             let expected: Vec<u32> = (7..500)
                 .filter(|place| listed.contains(&[chunk[place - 2], chunk[place - 1]]))
                 .map(|place| place as u32)
@@ -287,7 +287,7 @@ mod tests {
             })
         };
         let known = [b"abcd", b".xyz", b"..qr"].into_iter().flat_map(|text| ways(cells(text)));
-        let mut pairs = Pairs::new(known, &[1.0 / 256.0; 256]);
+        let mut pairs = Pairs::new(known, &Rates::new(Folding::None));
         for length in [2, 3, 4, 5, 63, 64, 67, 68, 69, 130, 131, 132, 133, 500] {
             for (at, found) in (0..length).flat_map(|at| [&b"aBcD"[..], b"xYz", b"Qr"].map(|text| (at, text)))
             {

@@ -183,6 +183,56 @@ fn a_stream_is_small() {
     assert_eq!(scan_cut(&empty, b"anything", &[3]), []);
 }
 
+/// Pairs stand everywhere in text: what is long enough for a table is not searched by one there.
+#[test]
+fn fewer_are_searched_by_pairs_in_text() {
+    for (mut set, strategies) in [
+        (PatternSet::new(), &["blocks of 2(stride 1, 11 KiB) × 100"][..]),
+        (PatternSet::for_text(), &["blocks of 2(stride 1, 11 KiB) × 20", "blocks(stride 4, 2 KiB) × 80"][..]),
+    ] {
+        for (length, number) in
+            (0..100u8).map(|number| (if number < 10 { 3 } else { 6 + number / 20 }, number))
+        {
+            let bytes: Vec<u8> =
+                (0..length).map(|at: u8| at.wrapping_mul(37) ^ number.wrapping_mul(11)).collect();
+            set.add(&Wildcard::literal(&bytes), Case::Sensitive, Anchor::Anywhere).unwrap();
+        }
+        assert_eq!(set.compile().unwrap().strategies(), strategies);
+    }
+}
+
+/// Segments that can start near the beginning only are found by their first byte, however many they are.
+#[test]
+fn many_places_near_the_beginning() {
+    let texts: Vec<String> = (0..40).map(|at| format!("{:02x}61{:02x}", at + 60, at)).collect();
+    let patterns: Vec<_> = texts
+        .iter()
+        .zip(0..)
+        .map(|(text, at)| {
+            let case = if at % 2 == 0 { Case::Sensitive } else { Case::Insensitive };
+            (text.as_str(), case, Anchor::Within { first: at % 3, last: at % 5 + 2 })
+        })
+        .collect();
+    let database = database(&patterns);
+    assert_eq!(database.strategies(), ["places × 40"]);
+    for (number, (_, case, anchor)) in (0u8..).zip(&patterns) {
+        for start in 0..9u64 {
+            let mut content = vec![0xff; 16];
+            let first =
+                if *case == Case::Insensitive { (number + 60).to_ascii_uppercase() } else { number + 60 };
+            content[start as usize..start as usize + 3].copy_from_slice(&[first, b'a', number]);
+            let wanted = anchor.admits(start).then_some((u32::from(number), start, start + 3));
+            for cut in 1..6 {
+                assert_eq!(
+                    scan_cut(&database, &content, &[cut]),
+                    Vec::from_iter(wanted),
+                    "{number} at {start}"
+                );
+            }
+        }
+    }
+}
+
 /// What stands at few places is found there, and nowhere else; what is told, where it is told.
 #[test]
 fn places_are_looked_at_and_nothing_else() {

@@ -13,6 +13,8 @@ pub(super) enum Verdict {
     Perhaps,
     /// An archive, of that length if it is known.
     Archive(Option<u64>),
+    /// The end of a line, and behind it what a script unpacks (`gzexe`, `bzexe`, `makeself`): the rest of itself.
+    Line,
 }
 
 /// What a place is where these bytes begin.
@@ -23,6 +25,7 @@ pub(super) fn judge(bytes: &[u8]) -> Verdict {
         b'R' => rar(bytes),
         b'M' => cab(bytes),
         0x60 => arj(bytes),
+        b'\n' => line(bytes),
         _ => Verdict::No,
     };
     if by_magic == Verdict::No { lha(bytes) } else { by_magic }
@@ -103,6 +106,21 @@ fn arj(bytes: &[u8]) -> Verdict {
         Some(rest) if crc32fast::hash(&rest[..length]) == u32_le(rest, length) => Verdict::Archive(None),
         Some(_) => Verdict::No,
     }
+}
+
+/// gzip by all of its header that is not free, and bzip2 with its first block.
+fn line(bytes: &[u8]) -> Verdict {
+    let gzip = header(bytes, b"\n\x1f\x8b\x08", 11, |bytes| {
+        let is_one = bytes[4] < 0x20 && matches!(bytes[9], 0 | 2 | 4) && matches!(bytes[10], 0..=13 | 255);
+        is_one.then_some(Verdict::Line)
+    });
+    if gzip != Verdict::No {
+        return gzip;
+    }
+    header(bytes, b"\nBZh", 11, |bytes| {
+        let is_one = matches!(bytes[4], b'1'..=b'9') && bytes[5..11] == *b"1AY&SY";
+        is_one.then_some(Verdict::Line)
+    })
 }
 
 /// `-lh5-` and its kin, in a header that sums up (levels 0 and 1), or whose first extension is its check sum (level 2).

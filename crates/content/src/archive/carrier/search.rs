@@ -7,9 +7,9 @@ use lockgate_matcher::Marks;
 /// A header may begin so many bytes before the end and not be known by what is there.
 pub(super) const CARRIED_BYTES: usize = 7;
 
-/// The first two bytes of each magic: 7z, RAR, CAB, ARJ, LHA and zip. None ends like LHA's begins, so that headers are met in
-/// their order.
-const MARKS: Marks<6> = Marks::new([*b"7z", *b"Ra", *b"MS", *b"\x60\xea", LHA, ZIP]);
+/// The first two bytes of each magic: 7z, RAR, CAB, ARJ, LHA and zip, and of gzip and bzip2 behind a line's end. None ends like LHA's
+/// begins, so that headers are met in their order.
+const MARKS: Marks<8> = Marks::new([*b"7z", *b"Ra", *b"MS", *b"\x60\xea", LHA, ZIP, *b"\n\x1f", *b"\nB"]);
 /// What LHA's method begins with, and how far into its header.
 const LHA: [u8; 2] = *b"-l";
 const LHA_AT: usize = 2;

@@ -73,6 +73,34 @@ fn archives_of_known_length_end_there() {
 }
 
 #[test]
+fn scripts_unpack_the_rest_of_themselves() {
+    let of = |guise| move || Box::new(CarrierDecoder::new(&Pool::new(1 << 20), guise)) as Box<dyn Decoder>;
+    let gzip = [&b"\x1f\x8b\x08\x08\x12\x34\x56\x78\x02\x03name\0"[..], &noise(5, 90)].concat();
+    let bzip2 = [&b"BZh91AY&SY"[..], &noise(6, 90)].concat();
+    for packed in [gzip, bzip2] {
+        for before in
+            [&b"#!/bin/sh\ntail -n +3 $0 | unpack\n"[..], b"#!\n\n", b"#!\n\x1f\n\x1f\x8b\nB\nBZh\n"]
+        {
+            let script = [before, &packed].concat();
+            let said = assert_cut_invariant(&of(Guise::Script), &script);
+            assert_eq!(children(&said), [("1".to_owned(), packed.clone())]);
+            assert!(!complains(&said), "{said:?}");
+            assert_eq!(assert_cut_invariant(&of(Guise::Program), &script), [Said::End]);
+            let within_a_line = [before, b" ", &packed[..]].concat();
+            assert_eq!(assert_cut_invariant(&of(Guise::Script), &within_a_line), [Said::End]);
+        }
+        for at in [2, 4] {
+            let mut other = packed.clone();
+            other[at] ^= 0x41;
+            let script = [b"#!\n", &other[..]].concat();
+            assert!(
+                children(&assert_cut_invariant(&of(Guise::Script), &script)).len() <= usize::from(at == 4)
+            );
+        }
+    }
+}
+
+#[test]
 fn what_is_nearly_one_is_none() {
     let mut wrong = to_the_end();
     wrong.extend([seven(b"four"), cab(100)]);
@@ -89,7 +117,8 @@ fn what_is_nearly_one_is_none() {
 
 #[test]
 fn many_beginnings_are_passed_quickly() {
-    for four in [&b"Rar!"[..], b"\x60\xea\xff\0", b"7z\xbc\xaf", b"-lh5", b"MSCF\0\0\0\0"] {
+    for four in [&b"Rar!"[..], b"\x60\xea\xff\0", b"7z\xbc\xaf", b"-lh5", b"MSCF\0\0\0\0", b"\n\x1f\x8b\x08"]
+    {
         let long = four.repeat(100_000);
         assert_eq!(trace(&mut *open(), [&long[..]]), [Said::End]);
         assert_eq!(trace(&mut *open(), long.chunks(5)), [Said::End]);
