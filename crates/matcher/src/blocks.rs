@@ -6,11 +6,11 @@
 //! offset. All of them are in the table, so one look each `stride` bytes finds the window. Where a look hits, each turn of a
 //! window around the block is tried: by the window's first bytes a sieve refuses most of them, and lists tell the rest apart.
 //!
-//! Most of what a mail gateway reads is base64, and hardly any window is made of its characters alone. So runs of it are
-//! passed over, or looked at for those windows only.
+//! Most of what a mail gateway reads is base64, most of what a web gateway reads is text, and few windows are made of their
+//! characters alone. So runs of either are passed over, or looked at for those windows only.
 
 use crate::candidates::{Candidates, Entry, KEY_BYTES_MAX};
-use crate::encoded::{is_encoded, run_length};
+use crate::encoded::{Alphabet, run_length};
 use crate::fragment::{Check, Window};
 use crate::look::{Bloom, Hits, LOOKS_MAX, Lens, Passed, Probe, ROUND, Sieve, key};
 use crate::view::View;
@@ -21,6 +21,8 @@ const REACHES: [usize; 4] = [4, 2, 1, 0];
 /// How far a window reaches at most before the end of one of its blocks, and behind it.
 const BEFORE: usize = Lens::STRIDE_MAX as usize - 1 + 4 + REACHES[0];
 const BEHIND: usize = Lens::STRIDE_MAX as usize - 1;
+/// Where more than one of so many blocks is of windows that can stand in a run, all are looked up there.
+const IN_RUN_SHARE: usize = 2;
 /// How many bytes behind a place are at hand where it is gone through: of each of its windows the first eight.
 const EIGHT: usize = 8;
 
@@ -128,13 +130,22 @@ pub(crate) struct Sought {
     pub literal: (u32, u32),
 }
 
+/// What is looked up within a run of an alphabet.
+#[derive(Debug)]
+struct InRun {
+    /// As everywhere: most windows can stand there.
+    is_all: bool,
+    /// The windows that can, if there are any.
+    table: Option<Bloom>,
+}
+
 /// A group of windows that are searched in one pass.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     shape: Shape,
     table: Bloom,
-    /// The same for windows that can stand in base64, if there are any.
-    encoded: Option<Bloom>,
+    /// What is looked up within runs of base64 and of text.
+    in_runs: Box<[InRun]>,
     /// The windows, by how far the bytes reach that they are known by. Only lists that hold any are here.
     lists: Vec<(usize, Candidates)>,
     /// What the keys of all lists fall through.
@@ -146,13 +157,13 @@ impl Blocks {
     /// The tables for these windows.
     pub fn new(shape: Shape, windows: &[Sought]) -> Self {
         let fold = shape.folding.mask();
-        let can_be_encoded = |cell: &Cell| {
+        let is_in = |alphabet: Alphabet, cell: &Cell| {
             (0..128).any(|byte| {
-                is_encoded(byte) && (byte | fold as u8) & cell.mask == cell.value | fold as u8 & cell.mask
+                alphabet.has(byte) && (byte | fold as u8) & cell.mask == cell.value | fold as u8 & cell.mask
             })
         };
         let mut blocks = Vec::with_capacity(windows.len() * shape.stride as usize);
-        let mut encoded = Vec::new();
+        let mut in_runs = Alphabet::ALL.map(|_| Vec::new());
         let mut keyed = REACHES.map(|_| Vec::new());
         for sought in windows {
             let window = &sought.window;
@@ -161,8 +172,10 @@ impl Blocks {
             for block in window.cells[reach..].windows(shape.block as usize) {
                 ways(block, shape.folding, &mut |word| blocks.push((word >> (64 - 8 * shape.block)) as u32));
             }
-            if window.cells.iter().all(can_be_encoded) {
-                encoded.extend_from_slice(&blocks[first..]);
+            for (alphabet, in_run) in Alphabet::ALL.into_iter().zip(&mut in_runs) {
+                if window.cells.iter().all(|cell| is_in(alphabet, cell)) {
+                    in_run.extend_from_slice(&blocks[first..]);
+                }
             }
             let entry = Entry::new(sought);
             let list = REACHES.iter().position(|known| *known == reach);
@@ -177,13 +190,17 @@ impl Blocks {
             blocks.dedup();
             Bloom::new(lens, &blocks)
         };
-        let encoded = (!encoded.is_empty()).then(|| table(encoded));
+        let in_run = |of_run: Vec<u32>| {
+            let is_all = of_run.len() * IN_RUN_SHARE > blocks.len();
+            InRun { is_all, table: (!is_all && !of_run.is_empty()).then(|| table(of_run)) }
+        };
+        let in_runs = in_runs.map(in_run).into();
         let count = keyed.iter().map(Vec::len).sum();
         let sieve = Sieve::new(keyed.iter().flatten().map(|(key, _)| *key), count);
         let lists = REACHES.into_iter().zip(keyed).filter(|(_, keyed)| !keyed.is_empty());
         let lists = lists.map(|(reach, keyed)| (reach, Candidates::new(keyed, shape.key_length(reach))));
         let (table, lists) = (table(blocks), lists.collect());
-        Blocks { shape, table, encoded, lists, sieve, count: windows.len() }
+        Blocks { shape, table, in_runs, lists, sieve, count: windows.len() }
     }
 
     /// What it is, in words.
@@ -199,7 +216,7 @@ impl Blocks {
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.table.size()
-            + self.encoded.as_ref().map_or(0, Bloom::size)
+            + self.in_runs.iter().filter_map(|run| run.table.as_ref()).map(Bloom::size).sum::<usize>()
             + self.sieve.heap_bytes()
             + self.lists.iter().map(|(_, list)| list.heap_bytes()).sum::<usize>()
     }
@@ -271,11 +288,7 @@ impl Blocks {
         let mut passed = Passed::default();
         while first <= last {
             let left = (last - first) / stride + 1;
-            let (table, looks) = match run_length(&chunk[first - BEFORE..]).checked_sub(BEFORE + BEHIND) {
-                // A window that has a block there lies within the run, so it is one that can.
-                Some(within) => (self.encoded.as_ref(), within / stride + 1),
-                None => (Some(&self.table), LOOKS_MAX),
-            };
+            let (table, looks) = self.table_at(&chunk[first - BEFORE..]);
             let looks = looks.min(left);
             if let Some(table) = table {
                 self.look(table, view, (first, looks), (&mut hits, &mut passed), found);
@@ -283,6 +296,21 @@ impl Blocks {
             first += looks * stride;
         }
         first - from
+    }
+
+    /// Which table is looked into at the places from [`BEFORE`] bytes on, if any, and for how many looks.
+    fn table_at(&self, bytes: &[u8]) -> (Option<&Bloom>, usize) {
+        for (alphabet, run) in Alphabet::ALL.into_iter().zip(&self.in_runs) {
+            // A window that has a block there lies within the run, so it is one that can.
+            let within = match run.is_all {
+                true => None,
+                false => run_length(bytes, alphabet).checked_sub(BEFORE + BEHIND),
+            };
+            if let Some(within) = within {
+                return (run.table.as_ref(), within / self.shape.stride as usize + 1);
+            }
+        }
+        (Some(&self.table), LOOKS_MAX)
     }
 
     /// Takes so many looks into a table of the group.
@@ -369,7 +397,8 @@ pub(crate) fn ways(cells: &[Cell], folding: Folding, found: &mut dyn FnMut(u64))
 lockgate_stored::stored!(struct Shape { stride, block, folding, until, when });
 lockgate_stored::stored!(enum When { 0 => Always, 1 => Led, 2 => Asked, 3 => AskedLed });
 lockgate_stored::stored!(enum Folding { 0 => None, 1 => Ascii });
-lockgate_stored::stored!(struct Blocks { shape, table, encoded, lists, sieve, count }, sound);
+lockgate_stored::stored!(struct InRun { is_all, table });
+lockgate_stored::stored!(struct Blocks { shape, table, in_runs, lists, sieve, count }, sound);
 
 impl Blocks {
     /// Whether tables and lists are for blocks of this shape.
@@ -379,7 +408,8 @@ impl Blocks {
         let is_known = |(reach, list): &(usize, Candidates)| {
             REACHES.contains(reach) && list.is_of(self.shape.key_length(*reach))
         };
-        let mut tables = [&self.table].into_iter().chain(&self.encoded);
+        let of_runs = self.in_runs.iter().filter_map(|run| run.table.as_ref());
+        let mut tables = [&self.table].into_iter().chain(of_runs);
         tables.all(|table| table.is_for(lens))
             && self.lists.len() <= REACHES.len()
             && self.lists.iter().all(is_known)

@@ -183,56 +183,60 @@ fn long_patterns_are_found_wherever_they_stand() {
     }
 }
 
-/// Windows within runs of base64, across their edges and outside, in runs of every length about a block's.
+/// Windows within runs of base64 and of text, across their edges and outside, in runs of every length about a block's.
 #[test]
-fn patterns_are_found_in_base64_and_at_its_edges() {
-    const ALPHABET: &[u8; 66] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n";
+fn patterns_are_found_in_runs_and_at_their_edges() {
+    const ENCODED: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n";
+    const TEXT: &[u8] = b"abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLM .,;<>&\t\n";
     let mut dice = Dice(78);
-    let encoded = |dice: &mut Dice, length: u64| -> Vec<u8> {
-        (0..length).map(|_| ALPHABET[dice.roll(66) as usize]).collect()
-    };
-    for (case, has_encoded) in [
-        (Case::Sensitive, true),
-        (Case::Sensitive, false),
-        (Case::Insensitive, true),
-        (Case::Insensitive, false),
-    ] {
-        let mut patterns: Vec<Vec<u8>> = (0..40)
-            .map(|_| {
-                let length = 9 + dice.roll(12);
-                let mut pattern = encoded(&mut dice, length);
-                let odd = dice.roll(length) as usize;
-                if !has_encoded || dice.roll(2) == 0 {
-                    pattern[odd] = b"\0 .\x80"[dice.roll(4) as usize];
-                }
-                pattern
-            })
-            .collect();
-        patterns.sort();
-        patterns.dedup();
-        let mut set = PatternSet::new();
-        for pattern in &patterns {
-            set.add(&Wildcard::literal(pattern), case, Anchor::Anywhere).unwrap();
-        }
-        let database = set.compile().unwrap();
-        let mut content = Vec::new();
-        let mut expected: Found = Vec::new();
-        for round in 0..4000 {
-            let length = dice.roll(200);
-            content.extend(encoded(&mut dice, length));
-            let which = dice.roll(patterns.len() as u64) as usize;
-            let end = content.len() + patterns[which].len();
-            expected.push((which as u32, content.len() as u64, end as u64));
-            content.extend_from_slice(&patterns[which]);
-            if round % 3 == 0 {
-                content.extend((0..dice.roll(100)).map(|_| dice.roll(256) as u8));
+    for (alphabet, others) in [(ENCODED, &b"\0 .\x80"[..]), (TEXT, b"\0\x7f\x80\xff")] {
+        for case in [Case::Sensitive, Case::Insensitive] {
+            for pure in [0, 1, 4] {
+                find_in_runs(&mut dice, alphabet, others, case, pure);
             }
         }
-        assert_eq!(scan_cut(&database, &content, &[]), expected, "{case:?} {has_encoded}");
-        let mut cuts: Vec<usize> = (0..500).map(|_| dice.roll(content.len() as u64) as usize).collect();
-        cuts.sort_unstable();
-        assert_eq!(scan_cut(&database, &content, &cuts), expected, "{case:?} {has_encoded}, cut");
     }
+}
+
+/// Of eight patterns so many are of the alphabet alone.
+fn find_in_runs(dice: &mut Dice, alphabet: &[u8], others: &[u8], case: Case, pure: u64) {
+    let run = |dice: &mut Dice, length: u64| -> Vec<u8> {
+        (0..length).map(|_| alphabet[dice.roll(alphabet.len() as u64) as usize]).collect()
+    };
+    let mut patterns: Vec<Vec<u8>> = (0..40)
+        .map(|_| {
+            let length = 9 + dice.roll(12);
+            let mut pattern = run(dice, length);
+            if dice.roll(8) >= pure {
+                pattern[dice.roll(length) as usize] = others[dice.roll(others.len() as u64) as usize];
+            }
+            pattern
+        })
+        .collect();
+    patterns.sort();
+    patterns.dedup();
+    let mut set = PatternSet::new();
+    for pattern in &patterns {
+        set.add(&Wildcard::literal(pattern), case, Anchor::Anywhere).unwrap();
+    }
+    let database = set.compile().unwrap();
+    let mut content = Vec::new();
+    let mut expected: Found = Vec::new();
+    for round in 0..4000 {
+        let length = dice.roll(200);
+        content.extend(run(dice, length));
+        let which = dice.roll(patterns.len() as u64) as usize;
+        let end = content.len() + patterns[which].len();
+        expected.push((which as u32, content.len() as u64, end as u64));
+        content.extend_from_slice(&patterns[which]);
+        if round % 3 == 0 {
+            content.extend((0..dice.roll(100)).map(|_| dice.roll(256) as u8));
+        }
+    }
+    assert_eq!(scan_cut(&database, &content, &[]), expected, "{case:?} {pure}");
+    let mut cuts: Vec<usize> = (0..500).map(|_| dice.roll(content.len() as u64) as usize).collect();
+    cuts.sort_unstable();
+    assert_eq!(scan_cut(&database, &content, &cuts), expected, "{case:?} {pure}, cut");
 }
 
 /// Many short literals over few letters: windows, keys and lists that they share.
