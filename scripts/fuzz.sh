@@ -74,7 +74,7 @@ sources() {
     matcher) echo crates/matcher/src ;;
     antivirus_database) echo $virus/ruleset $virus/compiler.rs $virus/group.rs $virus/yara/parser.rs crates/perl/src/parser.rs ;;
     antivirus_scanner)
-        echo $virus/scanner.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/texts.rs $virus/layout/pe.rs
+        echo $virus/scanner.rs $virus/lane.rs $virus/tagged.rs $virus/findings.rs $virus/hashes.rs $virus/text.rs $virus/texts.rs $virus/layout/pe.rs
         find $virus/icons $virus/page -name '*.rs' ! -name tests.rs ! -name reference.rs
         ;;
     antivirus_stored) echo $virus/stored.rs crates/stored/src/lib.rs crates/stored/src/reader.rs crates/stored/src/types.rs ;;

@@ -213,6 +213,11 @@ impl Database {
             + self.imports.heap_bytes()
     }
 
+    /// Whether any signature is for pages.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.groups.get(usize::from(PAGES)).is_some_and(Option::is_some)
+    }
+
     /// Which matching strategies were chosen, by target.
     pub fn strategies(&self) -> Vec<(usize, String)> {
         let groups = self.groups.iter().enumerate();

@@ -525,6 +525,8 @@ const FIRST_SEARCHED: u8 = u8::MAX;
 
 /// Lanes from this number on read texts that are made of the part.
 pub(crate) const FIRST_TEXT_LANE: u8 = 2;
+/// How far behind these are those of a text that is read as a page, too.
+pub(crate) const FIRST_TAGGED_LANE: u8 = 16;
 
 fn condition(database: &Database, usage: Use) -> Option<&Condition> {
     database.conditions.get((usage.condition as usize).checked_sub(1)?)

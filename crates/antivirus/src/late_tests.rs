@@ -222,6 +222,22 @@ fn what_is_not_held_is_undecided_only_where_its_trigger_matched() {
 }
 
 #[test]
+fn a_text_with_a_tag_too_late_is_read_as_a_page_from_there_on() {
+    let (database, _) = compile(&[("t.ndb", "Test.A:3:*:61626320646566\n")]);
+    for (pool_bytes, reasons) in [(1 << 20, &[][..]), (1000, &[Reason::Budget])] {
+        let (mut scanner, mut told) = (scanner(&database), Told::default());
+        scanner.draw_from(&Pool::new(pool_bytes));
+        scanner.open(&part(0, None, FileType::Text));
+        for chunk in [&b"words ".repeat(600)[..], b"<html>", b"abc\n\ndef"] {
+            scanner.push(PartId::ROOT, Buffer::FileData, chunk, &mut told);
+        }
+        scanner.end(PartId::ROOT, Buffer::FileData, &mut told);
+        scanner.finish(&mut told);
+        assert_eq!((told.0.0.len(), told.1.as_slice()), (1, reasons));
+    }
+}
+
+#[test]
 fn of_many_expressions_those_whose_text_is_there_are_run() {
     let expressions = [
         "invoice[\\d]{2}\\.exe",

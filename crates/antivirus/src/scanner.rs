@@ -1,17 +1,17 @@
 //! Chunks → findings, for one transaction. Rule: each byte is read once by each lane; what is found is told as soon as
 //! it is decided, unless a list of allowed files might still clear it.
 
-use crate::asking::{Asking, Told};
-use crate::database::{Database, Group, Reading, targets_of};
-use crate::findings::{About, FIRST_TEXT_LANE, Findings, HITS_MAX, LaneEnded, LaneId};
+use crate::database::{Database, Reading, targets_of};
+use crate::findings::{About, Findings, HITS_MAX, LaneId};
 use crate::hashes::Hashing;
 use crate::held::{Held, Whole};
+use crate::lane::{Lane, hand_out};
 use crate::layout::{Layout, Needs};
 use crate::programs::Programs;
 use crate::ruleset::metadata::{Described, Encrypted};
 use crate::ruleset::target::{Around, Office};
+use crate::tagged::Tagged;
 use crate::texts::Texts;
-use lockgate_matcher as matcher;
 use lockgate_model::{
     Buffer, Class, FileType, FlowState, Hit, Part, PartId, Pool, Reason, Scanner, Sink, Transaction, Want,
 };
@@ -73,6 +73,8 @@ struct OpenPart {
     office: Option<Office>,
     /// The part as it is, where something looks at the whole of it.
     held: Option<Box<Held>>,
+    /// What looks at text as at a page, once a tag stands in it.
+    tagged: Option<Box<Tagged>>,
     hashing: Option<Box<Hashing>>,
     programs: Option<Box<Programs>>,
     findings: Findings,
@@ -91,18 +93,6 @@ enum Standing {
     NotAllowed,
 }
 
-/// One group of signatures at work on one part.
-struct Lane {
-    id: LaneId,
-    group: u8,
-    reading: Reading,
-    scanner: matcher::Scanner,
-    /// What signatures have asked for; few parts have any.
-    asking: Option<Box<Asking>>,
-    /// Bytes read.
-    length: u64,
-}
-
 impl Scanner for Transmission {
     fn open(&mut self, part: &Part) -> Want {
         let around = self.around(part);
@@ -117,7 +107,8 @@ impl Scanner for Transmission {
             open.checksum = Some(Box::default());
         }
         let is_idle = open.lanes.is_empty() && open.hashing.is_none() && open.described.is_empty();
-        let want = if is_idle && open.programs.is_none() { Want::Done } else { Want::More };
+        let is_idle = is_idle && open.programs.is_none() && open.tagged.is_none();
+        let want = if is_idle { Want::Done } else { Want::More };
         self.parts.push(open);
         want
     }
@@ -261,7 +252,9 @@ impl OpenPart {
         let programs = (part.detected == FileType::Pe).then(|| Programs::of(database)).flatten();
         needs.places |= programs.is_some();
         let layout = Layout::of(part.detected, needs);
+        let tagged = Tagged::of(database, part.detected, pool);
         needs_whole |= matches!(layout, Layout::AtEnd)
+            || tagged.is_some()
             || (part.detected == FileType::Pe && (needs.version || !database.imports.is_empty()));
         Self {
             about: About { part: part.id, around, layout },
@@ -276,6 +269,7 @@ impl OpenPart {
             if_so_long: Vec::new(),
             office: None,
             held: needs_whole.then(|| Box::new(Held::new(pool))),
+            tagged,
             hashing: Hashing::start(database.wanted),
             programs: programs.map(Box::new),
             findings: Findings::default(),
@@ -307,7 +301,10 @@ impl OpenPart {
             // Where a program starts must be known before its bytes are read.
             return;
         }
-        let Self { lanes, findings, about, texts, held, .. } = self;
+        let Self { lanes, findings, about, texts, held, tagged, .. } = self;
+        if let Some(tagged) = tagged {
+            tagged.push(database, about, findings, (chunk, held.as_deref()));
+        }
         for lane in lanes.iter_mut().filter(|lane| lane.reading == Reading::Plain) {
             if let Some(before) = &before {
                 lane.place(database, &about.layout);
@@ -317,13 +314,10 @@ impl OpenPart {
             lane.ask(database, about, findings, held.as_ref().and_then(|held| held.whole().bytes()));
         }
         if let Some(texts) = texts {
-            texts.push(chunk, &mut |reading, text| {
-                for lane in lanes.iter_mut().filter(|lane| lane.reading == reading) {
-                    lane.read(database, about, findings, text);
-                }
-            });
+            texts.push(chunk, &mut hand_out(lanes, database, about, findings));
         }
-        let length = |of: LaneId| lanes.iter().find(|lane| lane.id == of).map_or(0, |lane| lane.length);
+        let all = || lanes.iter().chain(tagged.iter().flat_map(|tagged| &tagged.lanes));
+        let length = |of: LaneId| all().find(|lane| lane.id == of).map_or(0, |lane| lane.length);
         findings.prune(database, about, &length);
     }
 
@@ -385,22 +379,10 @@ impl OpenPart {
             programs.finish(database, self.about.layout.program(), bytes, &mut found);
         }
         self.end_described(database);
-        if let Some(texts) = &mut texts {
-            texts.finish(&mut |reading, text| {
-                for lane in self.lanes.iter_mut().filter(|lane| lane.reading == reading) {
-                    lane.read(database, &self.about, &mut self.findings, text);
-                }
-            });
-        }
-        // Of a page without scripts there is no text of them, not even an empty one.
-        self.lanes.retain(|lane| lane.reading != Reading::Script || lane.length > 0);
-        for mut lane in std::mem::take(&mut self.lanes) {
-            let whole = match (&texts, &held) {
-                (Some(texts), _) if lane.reading != Reading::Plain => texts.whole(lane.reading),
-                (_, Some(held)) if lane.reading == Reading::Plain => held.whole(),
-                _ => Whole::NotHeld(Reason::Held),
-            };
-            lane.finish(database, &self.about, &mut self.findings, whole);
+        let lanes = std::mem::take(&mut self.lanes);
+        self.end_lanes(database, lanes, texts.as_deref_mut(), held.as_deref());
+        if let Some(mut tagged) = self.tagged.take() {
+            self.end_lanes(database, tagged.lanes, tagged.page.as_mut(), None);
         }
         self.read_as_others(database, held.as_ref().map(|held| held.whole()));
         if let Some(hashing) = self.hashing.take() {
@@ -419,6 +401,30 @@ impl OpenPart {
         if self.standing == Standing::Allowed {
             self.waiting.clear();
             self.findings.out.clear();
+        }
+    }
+
+    /// Lanes have no more bytes but what texts have kept back.
+    fn end_lanes(
+        &mut self,
+        database: &Database,
+        mut lanes: Vec<Lane>,
+        mut texts: Option<&mut Texts>,
+        held: Option<&Held>,
+    ) {
+        let Self { about, findings, .. } = self;
+        if let Some(texts) = &mut texts {
+            texts.finish(&mut hand_out(&mut lanes, database, about, findings));
+        }
+        // Of a page without scripts there is no text of them, not even an empty one.
+        lanes.retain(|lane| lane.reading != Reading::Script || lane.length > 0);
+        for mut lane in lanes {
+            let whole = match (&texts, held) {
+                (Some(texts), _) if lane.reading != Reading::Plain => texts.whole(lane.reading),
+                (_, Some(held)) if lane.reading == Reading::Plain => held.whole(),
+                _ => Whole::NotHeld(Reason::Held),
+            };
+            lane.finish(database, about, findings, whole);
         }
     }
 
@@ -480,108 +486,6 @@ impl OpenPart {
             if same < HITS_MAX * 2 {
                 self.waiting.push(hit);
             }
-        }
-    }
-}
-
-impl Lane {
-    /// `None` where the group has nothing to look for.
-    fn new(database: &Database, group: u8, reading: Reading) -> Option<Self> {
-        let of = database.groups.get(usize::from(group))?.as_ref()?;
-        let text = match reading {
-            Reading::Plain => None,
-            Reading::Folded | Reading::NoComment => Some(0),
-            Reading::NoTags => Some(1),
-            Reading::Script => Some(2),
-        };
-        // Three lanes at most read the same.
-        let number = match group {
-            0 => 0,
-            7 => 2,
-            _ => 1,
-        };
-        let id = LaneId(text.map_or(number.min(1), |text| FIRST_TEXT_LANE + text * 3 + number));
-        if of.read_as(reading).is_none() && of.vacuous.is_empty() {
-            return None;
-        }
-        Some(Self { id, group, reading, scanner: matcher::Scanner::default(), asking: None, length: 0 })
-    }
-
-    /// The layout is decided, and nothing has been read: says where in the program patterns may start.
-    fn place(&mut self, database: &Database, layout: &Layout) {
-        let (Some(group), Some(program)) = (self.of(database), layout.program()) else { return };
-        for (number, told) in (0..).zip(&group.told) {
-            let lead = u64::from(told.lead_bytes);
-            let Some(place) = program.place(told.offset) else { continue };
-            if let Some(last) = place.end().checked_sub(lead) {
-                self.scanner.place(number, place.start().saturating_sub(lead), last);
-            }
-        }
-    }
-
-    fn read(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: &[u8]) {
-        self.length = self.length.saturating_add(bytes.len() as u64);
-        self.scan(database, about, findings, Some(bytes));
-    }
-
-    fn finish(&mut self, database: &Database, about: &About, findings: &mut Findings, whole: Whole<'_>) {
-        self.scan(database, about, findings, None);
-        self.ask(database, about, findings, whole.bytes());
-        if let (Some(asking), Some(group)) = (self.asking.take(), self.of(database)) {
-            let told = &mut self.told(database, group, about, findings);
-            { asking }.finish(told, whole.bytes());
-        }
-        let Self { id: lane, group, length, .. } = *self;
-        findings.lane_ended(database, about, LaneEnded { lane, group, length, whole });
-    }
-
-    /// Where this lane's matches go.
-    fn told<'a>(
-        &self,
-        database: &'a Database,
-        group: &'a Group,
-        about: &'a About,
-        findings: &'a mut Findings,
-    ) -> Told<'a> {
-        Told { database, group, about, findings, lane: self.id, reading: self.reading }
-    }
-
-    /// What has come is held no longer: all that could be asked for is searched for from now on, and in that first.
-    fn search_all(&mut self, database: &Database, about: &About, findings: &mut Findings, before: &[u8]) {
-        let Some(group) = self.of(database).filter(|group| !group.asks.is_empty()) else { return };
-        let mut told = self.told(database, group, about, findings);
-        self.asking.get_or_insert_default().search_all(&mut told, before);
-    }
-
-    /// The next bytes, for what has been asked for.
-    fn read_asked(&mut self, database: &Database, about: &About, findings: &mut Findings, chunk: &[u8]) {
-        let Some(group) = self.of(database).filter(|_| self.asking.is_some()) else { return };
-        let mut told = Told { database, group, about, findings, lane: self.id, reading: self.reading };
-        if let Some(asking) = &mut self.asking {
-            asking.read(&mut told, chunk);
-        }
-    }
-
-    /// Searches what has come, if it is held, for what signatures have come to ask for.
-    fn ask(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
-        let Some(group) = self.of(database).filter(|_| findings.has_opened()) else { return };
-        let mut told = self.told(database, group, about, findings);
-        self.asking.get_or_insert_default().ask(&mut told, bytes);
-    }
-
-    fn of<'a>(&self, database: &'a Database) -> Option<&'a Group> {
-        database.groups.get(usize::from(self.group))?.as_ref()
-    }
-
-    /// The next bytes, or none: the end.
-    fn scan(&mut self, database: &Database, about: &About, findings: &mut Findings, bytes: Option<&[u8]>) {
-        let Some(group) = self.of(database) else { return };
-        let Some(patterns) = group.read_as(self.reading) else { return };
-        let mut told = self.told(database, group, about, findings);
-        let mut found = |found: matcher::Match| told.found(found, None);
-        match bytes {
-            Some(bytes) => self.scanner.scan(patterns, bytes, &mut found),
-            None => self.scanner.finish(patterns, &mut found),
         }
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn body_signatures_match_where_they_should() {
-    use FileType::{Data, Html, Pdf, Text};
+    use FileType::{Data, Html, Pdf, Script, Text};
     let abc = hex(b"abcdef");
     // Target, offset and text of a signature; type and bytes of a file; whether it is found.
     let cases: &[(&str, FileType, &[u8], bool)] = &[
@@ -154,6 +154,11 @@ fn body_signatures_match_where_they_should() {
         ("3:EOF-3:3e6162", Html, b"<P>AB <!-- c -->", false),
         ("3:EOF-4:3e616220", Html, b"<P>AB <!-- c -->z", false),
         ("3:EOF-3:61627a", Html, b"<P>AB<!-- c --\n>z", true),
+        ("3:*:62633c3e", Text, b"ABC<>\n<html><p>", true),
+        ("3:*:6263", Text, b"text\n<TABLE>A<!-- x -->bc", true),
+        ("3:*:6e303030", Script, b"#!\n<script>var abc=1</script>", true),
+        ("3:*:616263", Text, b"abc <p><b><imag", false),
+        ("3:*:616263", Data, b"abc <html>", false),
         ("0:*:616263(W)", Data, b"abc", true),
         ("0:*:(B)616263", Data, b"abc", true),
         ("0:*:(B)616263", Data, b"x/abc", true),
