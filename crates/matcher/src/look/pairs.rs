@@ -144,19 +144,16 @@ mod avx512 {
         hits: &mut Hits,
         mut count: usize,
     ) -> (usize, usize) {
-        let mut known = [[_mm512_setzero_si512(); 4]; KNOWN];
-        known.iter_mut().zip(&*pairs.known).for_each(|(registers, table)| load(registers, table));
-        let mut only = [[_mm512_setzero_si512(); 4]; ALONE];
-        only.iter_mut().zip(alone).for_each(|(registers, table)| load(registers, table));
+        let (known, only) = (load(&pairs.known), load(alone));
         while place < end {
             // The last vector looks at some places again.
             let Some(first) = place.min(end.saturating_sub(LANES)).checked_sub(KNOWN) else { break };
             let Some(bytes) = chunk.get(first..).and_then(|bytes| bytes.first_chunk()) else { break };
             let again = place - KNOWN - first;
-            let mut mask = passing(&known, bytes, 0);
-            if ALONE > 0 {
-                mask |= passing(&only, bytes, KNOWN - PAIR);
-            }
+            let mut mask = match is_ascii(bytes) {
+                true => passing::<ALONE, true>(&known, &only, bytes),
+                false => passing::<ALONE, false>(&known, &only, bytes),
+            };
             mask = mask >> again << again;
             while mask != 0 {
                 count = pairs.look_at(chunk, first + KNOWN + mask.trailing_zeros() as usize, hits, count);
@@ -167,11 +164,35 @@ mod avx512 {
         (place, count)
     }
 
-    /// Which of the places behind the known bytes some class lets through, by tables for those from `first` on. No closures here: they would
-    /// not be inlined, since what calls them is not compiled for these instructions.
+    /// Whether all bytes are characters of ASCII.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn is_ascii(bytes: &[u8; LANES + KNOWN - 1]) -> bool {
+        // SAFETY: there are 64 bytes from the last of the known places on.
+        let (first, last) = unsafe {
+            let from = bytes.as_ptr();
+            (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(KNOWN - 1).cast()))
+        };
+        _mm512_movepi8_mask(_mm512_or_si512(first, last)) == 0
+    }
+
+    /// Which of the places behind the known bytes some class lets through. No closures here: they would not be inlined, since what calls
+    /// them is not compiled for these instructions.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn passing<const PLACES: usize>(
+    fn passing<const ALONE: usize, const ASCII: bool>(
+        known: &[[__m512i; 4]; KNOWN],
+        only: &[[__m512i; 4]; ALONE],
+        bytes: &[u8; LANES + KNOWN - 1],
+    ) -> u64 {
+        let mask = in_classes::<KNOWN, ASCII>(known, bytes, 0);
+        if ALONE > 0 { mask | in_classes::<ALONE, ASCII>(only, bytes, KNOWN - PAIR) } else { mask }
+    }
+
+    /// The same by these tables, which are for the places from `first` on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn in_classes<const PLACES: usize, const ASCII: bool>(
         tables: &[[__m512i; 4]; PLACES],
         bytes: &[u8; LANES + KNOWN - 1],
         first: usize,
@@ -181,19 +202,37 @@ mod avx512 {
             // SAFETY: of the known places none is farther than the last, from which on there are 64 bytes.
             let bytes =
                 unsafe { _mm512_loadu_si512(bytes.as_ptr().add((first + place).min(KNOWN - 1)).cast()) };
-            classes = _mm512_and_si512(classes, of(table, bytes));
+            let own = if ASCII { of_ascii(table, bytes) } else { of(table, bytes) };
+            classes = _mm512_and_si512(classes, own);
         }
         _mm512_test_epi8_mask(classes, classes)
     }
 
-    /// A table of 256 bytes, in registers.
+    /// Tables of 256 bytes, in registers.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn load(registers: &mut [__m512i; 4], table: &[u8; 256]) {
-        for (register, quarter) in registers.iter_mut().zip(table.as_chunks::<64>().0) {
-            // SAFETY: each quarter has the 64 bytes that are read.
-            *register = unsafe { _mm512_loadu_si512(quarter.as_ptr().cast()) };
+    fn load<const PLACES: usize>(tables: &Tables<PLACES>) -> [[__m512i; 4]; PLACES] {
+        let mut registers = [[_mm512_setzero_si512(); 4]; PLACES];
+        for place in 0..PLACES {
+            let from = tables[place].as_ptr();
+            // SAFETY: each quarter of a table has the 64 bytes that are read.
+            registers[place] = unsafe {
+                [
+                    _mm512_loadu_si512(from.cast()),
+                    _mm512_loadu_si512(from.add(64).cast()),
+                    _mm512_loadu_si512(from.add(128).cast()),
+                    _mm512_loadu_si512(from.add(192).cast()),
+                ]
+            };
         }
+        registers
+    }
+
+    /// What the table says of 64 characters of ASCII: half of it is enough.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vbmi")]
+    fn of_ascii(table: &[__m512i; 4], bytes: __m512i) -> __m512i {
+        _mm512_permutex2var_epi8(table[0], bytes, table[1])
     }
 
     /// What the table says of 64 bytes.
