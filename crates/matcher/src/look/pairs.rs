@@ -5,8 +5,7 @@
 //! so that 64 places are told apart at once.
 
 use super::{Hits, LOOKS_MAX, Speed};
-use crate::classes::{KNOWN, Tables, deal};
-use crate::rates::Rates;
+use crate::classes::{KNOWN, Shares, Tables, deal};
 use crate::wildcard::Cell;
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
@@ -34,7 +33,7 @@ impl Pairs {
         size_of::<[u64; WORDS]>() + size_of::<[u16; WORDS]>() + size_of::<Tables<KNOWN>>();
 
     /// These pairs, all of which is known, and what stands before them.
-    pub(crate) fn new(known: impl Iterator<Item = [Cell; KNOWN]>, rates: &Rates) -> Self {
+    pub(crate) fn new(known: impl Iterator<Item = [Cell; KNOWN]>, shares: &Shares) -> Self {
         let mut sorted: Vec<[Cell; KNOWN]> = known.collect();
         sorted.sort_unstable_by_key(|cells| cells.map(|cell| (cell.value, cell.mask)));
         sorted.dedup();
@@ -46,10 +45,10 @@ impl Pairs {
         let is_alone = |cells: &[Cell; KNOWN]| cells[..KNOWN - PAIR].iter().all(|cell| cell.mask == 0);
         let (alone, known): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_alone);
         let alone = (!alone.is_empty()).then(|| {
-            let [.., first, second] = deal(alone, rates);
+            let [.., first, second] = deal(alone, shares);
             Box::new([first, second])
         });
-        let (before, known) = (counted(&exact), Box::new(deal(known, rates)));
+        let (before, known) = (counted(&exact), Box::new(deal(known, shares)));
         Pairs { before, exact, speed: Speed::detect(), known, alone }
     }
 
@@ -145,19 +144,16 @@ mod avx512 {
         hits: &mut Hits,
         mut count: usize,
     ) -> (usize, usize) {
-        let mut known = [[_mm512_setzero_si512(); 4]; KNOWN];
-        known.iter_mut().zip(&*pairs.known).for_each(|(registers, table)| load(registers, table));
-        let mut only = [[_mm512_setzero_si512(); 4]; ALONE];
-        only.iter_mut().zip(alone).for_each(|(registers, table)| load(registers, table));
+        let (known, only) = (load(&pairs.known), load(alone));
         while place < end {
             // The last vector looks at some places again.
             let Some(first) = place.min(end.saturating_sub(LANES)).checked_sub(KNOWN) else { break };
             let Some(bytes) = chunk.get(first..).and_then(|bytes| bytes.first_chunk()) else { break };
             let again = place - KNOWN - first;
-            let mut mask = passing(&known, bytes, 0);
-            if ALONE > 0 {
-                mask |= passing(&only, bytes, KNOWN - PAIR);
-            }
+            let mut mask = match is_ascii(bytes) {
+                true => passing::<ALONE, true>(&known, &only, bytes),
+                false => passing::<ALONE, false>(&known, &only, bytes),
+            };
             mask = mask >> again << again;
             while mask != 0 {
                 count = pairs.look_at(chunk, first + KNOWN + mask.trailing_zeros() as usize, hits, count);
@@ -168,11 +164,35 @@ mod avx512 {
         (place, count)
     }
 
-    /// Which of the places behind the known bytes some class lets through, by tables for those from `first` on. No closures here: they would
-    /// not be inlined, since what calls them is not compiled for these instructions.
+    /// Whether all bytes are characters of ASCII.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn is_ascii(bytes: &[u8; LANES + KNOWN - 1]) -> bool {
+        // SAFETY: there are 64 bytes from the last of the known places on.
+        let (first, last) = unsafe {
+            let from = bytes.as_ptr();
+            (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(KNOWN - 1).cast()))
+        };
+        _mm512_movepi8_mask(_mm512_or_si512(first, last)) == 0
+    }
+
+    /// Which of the places behind the known bytes some class lets through. No closures here: they would not be inlined, since what calls
+    /// them is not compiled for these instructions.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn passing<const PLACES: usize>(
+    fn passing<const ALONE: usize, const ASCII: bool>(
+        known: &[[__m512i; 4]; KNOWN],
+        only: &[[__m512i; 4]; ALONE],
+        bytes: &[u8; LANES + KNOWN - 1],
+    ) -> u64 {
+        let mask = in_classes::<KNOWN, ASCII>(known, bytes, 0);
+        if ALONE > 0 { mask | in_classes::<ALONE, ASCII>(only, bytes, KNOWN - PAIR) } else { mask }
+    }
+
+    /// The same by these tables, which are for the places from `first` on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn in_classes<const PLACES: usize, const ASCII: bool>(
         tables: &[[__m512i; 4]; PLACES],
         bytes: &[u8; LANES + KNOWN - 1],
         first: usize,
@@ -182,19 +202,37 @@ mod avx512 {
             // SAFETY: of the known places none is farther than the last, from which on there are 64 bytes.
             let bytes =
                 unsafe { _mm512_loadu_si512(bytes.as_ptr().add((first + place).min(KNOWN - 1)).cast()) };
-            classes = _mm512_and_si512(classes, of(table, bytes));
+            let own = if ASCII { of_ascii(table, bytes) } else { of(table, bytes) };
+            classes = _mm512_and_si512(classes, own);
         }
         _mm512_test_epi8_mask(classes, classes)
     }
 
-    /// A table of 256 bytes, in registers.
+    /// Tables of 256 bytes, in registers.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn load(registers: &mut [__m512i; 4], table: &[u8; 256]) {
-        for (register, quarter) in registers.iter_mut().zip(table.as_chunks::<64>().0) {
-            // SAFETY: each quarter has the 64 bytes that are read.
-            *register = unsafe { _mm512_loadu_si512(quarter.as_ptr().cast()) };
+    fn load<const PLACES: usize>(tables: &Tables<PLACES>) -> [[__m512i; 4]; PLACES] {
+        let mut registers = [[_mm512_setzero_si512(); 4]; PLACES];
+        for place in 0..PLACES {
+            let from = tables[place].as_ptr();
+            // SAFETY: each quarter of a table has the 64 bytes that are read.
+            registers[place] = unsafe {
+                [
+                    _mm512_loadu_si512(from.cast()),
+                    _mm512_loadu_si512(from.add(64).cast()),
+                    _mm512_loadu_si512(from.add(128).cast()),
+                    _mm512_loadu_si512(from.add(192).cast()),
+                ]
+            };
         }
+        registers
+    }
+
+    /// What the table says of 64 characters of ASCII: half of it is enough.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vbmi")]
+    fn of_ascii(table: &[__m512i; 4], bytes: __m512i) -> __m512i {
+        _mm512_permutex2var_epi8(table[0], bytes, table[1])
     }
 
     /// What the table says of 64 bytes.
@@ -236,6 +274,11 @@ impl Stored for Pairs {
 mod tests {
     use super::*;
     use crate::blocks::Folding;
+    use crate::rates::Rates;
+
+    fn shares() -> Shares {
+        Shares::new(&Rates::new(Folding::None))
+    }
 
     #[test]
     fn all_instructions_find_the_same_places() {
@@ -253,7 +296,7 @@ mod tests {
             // Nothing is known of what stands before them.
             let known =
                 |[first, second]: &[u8; 2]| [Cell::ANY, Cell::ANY, Cell::exact(*first), Cell::exact(*second)];
-            let mut pairs = Pairs::new(listed.iter().map(known), &Rates::new(Folding::None));
+            let mut pairs = Pairs::new(listed.iter().map(known), &shares());
             let expected: Vec<u32> = (7..500)
                 .filter(|place| listed.contains(&[chunk[place - 2], chunk[place - 1]]))
                 .map(|place| place as u32)
@@ -287,7 +330,7 @@ mod tests {
             })
         };
         let known = [b"abcd", b".xyz", b"..qr"].into_iter().flat_map(|text| ways(cells(text)));
-        let mut pairs = Pairs::new(known, &Rates::new(Folding::None));
+        let mut pairs = Pairs::new(known, &shares());
         for length in [2, 3, 4, 5, 63, 64, 67, 68, 69, 130, 131, 132, 133, 500] {
             for (at, found) in (0..length).flat_map(|at| [&b"aBcD"[..], b"xYz", b"Qr"].map(|text| (at, text)))
             {
