@@ -73,19 +73,21 @@ pub(super) fn chosen<'a>(windows: &[Vec<&'a [u8]>], prose: &Prose) -> Vec<Option
 /// Common cores are mostly those of few phrases, in which the other words are shorter.
 pub(super) fn spare<'a>(chosen: &mut [Option<&'a [u8]>], texts: &[&'a [u8]], prose: &Prose) {
     let sought = sought(chosen, texts, prose);
-    let mut having: BTreeMap<&[u8], Vec<(usize, Option<&[u8]>)>> = BTreeMap::new();
-    for ((chosen, text), number) in chosen.iter().zip(texts).zip(0..) {
+    let rarest = |text: &'a [u8]| {
+        let others = beginnings(text, CLASSED).filter(|window| sought.contains(window));
+        others.min_by(|one, other| prose.rate_in_common(one).total_cmp(&prose.rate_in_common(other)))
+    };
+    let mut having: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    for (chosen, number) in chosen.iter().zip(0..) {
         if let Some(core) = chosen.filter(|core| core.len() == CORE_BYTES && prose.rate(core) > COMMON) {
-            let other = beginnings(text, CLASSED).filter(|window| sought.contains(window));
-            let rarest =
-                other.min_by(|one, other| prose.rate_in_common(one).total_cmp(&prose.rate_in_common(other)));
-            having.entry(core).or_default().push((number, rarest));
+            having.entry(core).or_default().push(number);
         }
     }
-    // A core that one of its phrases needs is looked for, whatever the others do.
-    for phrases in having.into_values().filter(|phrases| phrases.iter().all(|(_, other)| other.is_some())) {
-        for (number, other) in phrases {
-            chosen[number] = other;
+    for phrases in having.into_values() {
+        let others: Option<Vec<&[u8]>> = phrases.iter().map(|number| rarest(texts[*number])).collect();
+        // A core that one of its phrases needs is looked for, whatever the others do.
+        for (number, other) in phrases.into_iter().zip(others.unwrap_or_default()) {
+            chosen[number] = Some(other);
         }
     }
 }
@@ -103,6 +105,21 @@ fn sought<'a>(chosen: &[Option<&'a [u8]>], texts: &[&'a [u8]], prose: &Prose) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn common_cores_give_way_to_what_is_looked_for_anyway() {
+        let texts: [&[u8]; 5] = [b"zyx", b"with zyx", b"from", b"zyx from", b"with"];
+        let prose = Prose::new(texts.iter().copied());
+        let mut chosen = [&b"zyx"[..], b"with", b"from", b"from", b"with"].map(Some);
+        let before = chosen;
+        spare(&mut chosen, &texts, &prose);
+        assert_eq!(chosen, before, "some need the same cores");
+        spare(&mut chosen[..2], &texts[..2], &prose);
+        assert_eq!(chosen[..2], [Some(&b"zyx"[..]), Some(b"zyx")]);
+        let mut beginning = [&b"zyx"[..], b"with"].map(Some);
+        spare(&mut beginning, &[b" zyx", b"with zyx"], &prose);
+        assert_eq!(beginning[1], Some(&b"with"[..]), "elsewhere it is not looked for");
+    }
 
     #[test]
     fn each_text_has_a_core_that_is_rare_or_shared() {
