@@ -117,8 +117,9 @@ impl GroupBuilder {
     ) -> Result<Group, String> {
         // Their texts are needed no longer.
         let count = std::mem::take(&mut self.known).len() as u32;
-        // What is asked for is looked for in what is held.
-        let may_ask = target == PROGRAM_TARGET || self.needs_whole;
+        // What is asked for is looked for in what is held of the part as it is, and pages are read as their texts.
+        let is_of_pages = is_of_pages(target);
+        let may_ask = !is_of_pages && (target == PROGRAM_TARGET || self.needs_whole);
         let asks = if may_ask { choose(&self.uses, &self.patterns.rarities(), may_hold) } else { Vec::new() };
         asks.iter().for_each(|ask| self.patterns.defer(ask.pattern));
         let patterns = std::mem::take(&mut self.patterns).compile().map_err(|error| error.to_string())?;
@@ -135,7 +136,6 @@ impl GroupBuilder {
         let uses = std::mem::take(&mut self.uses).into_iter().map(|(_, usage)| usage).collect();
         let Self { needs, told, .. } = self;
         let needs_whole = self.needs_whole || !asks.is_empty();
-        let is_of_pages = is_of_pages(target);
         Ok(Group {
             patterns,
             in_text,

@@ -222,6 +222,26 @@ fn what_is_not_held_is_undecided_only_where_its_trigger_matched() {
 }
 
 #[test]
+fn signatures_of_several_patterns_are_found_in_texts_beside_expressions() {
+    for target in [0, 3, 7] {
+        let both = format!(
+            "Test.A;Engine:81-255,Target:{target};0&1;6162636465666768;7172737475767778\n\
+             Test.B;Engine:81-255,Target:{target};1;6b6c6d6e6f70;0/klm+/\n"
+        );
+        let (database, _) = compile(&[("t.ldb", &both)]);
+        let file_type = if target == 3 { FileType::Html } else { FileType::Text };
+        for file in [&b"<p>abcdefgh qrstuvwx</p>"[..], b"<p>qrstuvwx abcdefgh</p>"] {
+            assert_eq!(names(&database, file_type, file), ["Test.A"], "target {target}");
+            assert_eq!(
+                names(&database, FileType::Text, &[b"<html>", file].concat()),
+                ["Test.A"],
+                "target {target}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_text_with_a_tag_too_late_is_read_as_a_page_from_there_on() {
     let (database, _) = compile(&[("t.ndb", "Test.A:3:*:61626320646566\n")]);
     for (pool_bytes, reasons) in [(1 << 20, &[][..]), (1000, &[Reason::Budget])] {

@@ -15,8 +15,7 @@ const ROUNDS: usize = 2;
 pub(crate) type Tables<const PLACES: usize> = [[u8; 256]; PLACES];
 
 /// Deals out what may stand at a place: of each member the pair is known, and of the bytes before it as much as cells say.
-pub(crate) fn deal(mut members: Vec<[Cell; KNOWN]>, rates: &Rates) -> Tables<KNOWN> {
-    let shares = Shares::new(rates);
+pub(crate) fn deal(mut members: Vec<[Cell; KNOWN]>, shares: &Shares) -> Tables<KNOWN> {
     // Those first that share what is frequent.
     members.sort_by(|one, other| {
         let share = |member: &[Cell; KNOWN]| shares.bytes[usize::from(member[KNOWN - 2].value)];
@@ -27,11 +26,11 @@ pub(crate) fn deal(mut members: Vec<[Cell; KNOWN]>, rates: &Rates) -> Tables<KNO
     for round in 0..=ROUNDS {
         for (member, chosen) in members.iter().zip(&mut chosen) {
             if round > 0 {
-                classes[*chosen].remove(member, &shares);
+                classes[*chosen].remove(member, shares);
             }
-            let more: [f32; CLASSES] = std::array::from_fn(|class| classes[class].more(member, &shares));
+            let more: [f32; CLASSES] = std::array::from_fn(|class| classes[class].more(member, shares));
             *chosen = (0..CLASSES).min_by(|one, other| more[*one].total_cmp(&more[*other])).unwrap_or(0);
-            classes[*chosen].add(member, &shares);
+            classes[*chosen].add(member, shares);
         }
     }
     let mut tables = [[0; 256]; KNOWN];
@@ -46,7 +45,7 @@ pub(crate) fn deal(mut members: Vec<[Cell; KNOWN]>, rates: &Rates) -> Tables<KNO
 }
 
 /// How often bytes and pairs stand in content.
-struct Shares {
+pub(crate) struct Shares {
     bytes: [f32; 256],
     /// Of pairs, by the first byte and by the second.
     behind: Box<[[f32; 256]; 256]>,
@@ -54,7 +53,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn new(rates: &Rates) -> Self {
+    pub fn new(rates: &Rates) -> Self {
         let (mut behind, mut before) = (Box::new([[0.0; 256]; 256]), Box::new([[0.0; 256]; 256]));
         for first in 0..=u8::MAX {
             for second in 0..=u8::MAX {
@@ -204,8 +203,7 @@ mod tests {
 
     #[test]
     fn each_member_passes() {
-        let rates = Rates::new(Folding::None);
-        let tables = deal(members(), &rates);
+        let tables = deal(members(), &Shares::new(&Rates::new(Folding::None)));
         for member in members() {
             let bytes = member.map(|cell| cell.value | !cell.mask & 0x0f);
             let classes =

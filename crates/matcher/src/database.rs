@@ -1,6 +1,7 @@
 //! The compiled patterns. Rule: immutable; the strategy is chosen here, once, and named.
 
 use crate::blocks::{Blocks, Candidate, Folding, Shape, Sought};
+use crate::classes::Shares;
 use crate::fragment::{CHECK_BYTES, Check, Window};
 use crate::places::Places;
 use crate::plan::{Plan, Search};
@@ -12,6 +13,7 @@ use crate::segment::{Link, Piece};
 use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
 use crate::wildcard::Cell;
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -122,7 +124,8 @@ impl Database {
         database.places.sort();
         database.segments.shrink_to_fit();
         database.fronts.shrink_to_fit();
-        windows.into_iter().for_each(|(shape, windows)| database.add_group(shape, windows));
+        let shares = LazyCell::new(shares as fn() -> Shares);
+        windows.into_iter().for_each(|(shape, windows)| database.add_group(shape, windows, &shares));
         database
     }
 
@@ -158,7 +161,7 @@ impl Database {
     }
 
     /// Windows that are searched in one pass.
-    fn add_group(&mut self, shape: Shape, windows: Vec<(u32, Window)>) {
+    fn add_group(&mut self, shape: Shape, windows: Vec<(u32, Window)>, shares: &LazyCell<Shares>) {
         if shape.when.is_led() {
             for before in windows.iter().filter_map(|(id, _)| id.checked_sub(1)) {
                 self.segments[before as usize].leads = true;
@@ -174,7 +177,7 @@ impl Database {
         if !Short::fits(shape) {
             return self.groups.push(Blocks::new(shape, &windows));
         }
-        self.shorts.push(Short::new(shape, &windows, &Rates::new(Folding::None)));
+        self.shorts.push(Short::new(shape, &windows, shares));
     }
 
     /// Something of what a candidate's segment is compared with: whoever asks has it near then.
@@ -229,6 +232,11 @@ impl Database {
             + self.shorts.iter().map(Short::heap_bytes).sum::<usize>()
             + self.groups.iter().map(Blocks::heap_bytes).sum::<usize>()
     }
+}
+
+/// How often pairs stand in content; what is short is never folded.
+fn shares() -> Shares {
+    Shares::new(&Rates::new(Folding::None))
 }
 
 /// A tail longer than this no pattern asks for.

@@ -4,10 +4,9 @@
 //! Such pairs stand everywhere, so the bytes before them are looked at, too, and what is found is told apart at once by eight bytes around it.
 
 use crate::blocks::{Candidate, Shape, Sought, When, ways};
-use crate::classes::KNOWN;
+use crate::classes::{KNOWN, Shares};
 use crate::fragment::Check;
 use crate::look::{Hits, LOOKS_MAX, Pairs};
-use crate::rates::Rates;
 use crate::view::View;
 use crate::wildcard::Cell;
 
@@ -42,7 +41,7 @@ impl Short {
     }
 
     /// The tables for these windows.
-    pub fn new(shape: Shape, windows: &[Sought], rates: &Rates) -> Self {
+    pub fn new(shape: Shape, windows: &[Sought], shares: &Shares) -> Self {
         let mut keyed = Vec::new();
         for (number, Sought { window, .. }) in windows.iter().enumerate() {
             // The last two bytes, in each way to write them.
@@ -50,7 +49,7 @@ impl Short {
             ways(pair, shape.folding, &mut |word| keyed.push((((word >> 48) as u16).to_le_bytes(), number)));
         }
         let known = keyed.iter().map(|(pair, number)| known(*pair, &windows[*number].window.cells));
-        let pairs = Pairs::new(known, rates);
+        let pairs = Pairs::new(known, shares);
         keyed.sort_unstable_by_key(|(pair, number)| (pairs.number(*pair), *number));
         let mut starts = vec![0];
         let mut entries = Vec::with_capacity(keyed.len());

@@ -5,8 +5,7 @@
 //! so that 64 places are told apart at once.
 
 use super::{Hits, LOOKS_MAX, Speed};
-use crate::classes::{KNOWN, Tables, deal};
-use crate::rates::Rates;
+use crate::classes::{KNOWN, Shares, Tables, deal};
 use crate::wildcard::Cell;
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
@@ -34,7 +33,7 @@ impl Pairs {
         size_of::<[u64; WORDS]>() + size_of::<[u16; WORDS]>() + size_of::<Tables<KNOWN>>();
 
     /// These pairs, all of which is known, and what stands before them.
-    pub(crate) fn new(known: impl Iterator<Item = [Cell; KNOWN]>, rates: &Rates) -> Self {
+    pub(crate) fn new(known: impl Iterator<Item = [Cell; KNOWN]>, shares: &Shares) -> Self {
         let mut sorted: Vec<[Cell; KNOWN]> = known.collect();
         sorted.sort_unstable_by_key(|cells| cells.map(|cell| (cell.value, cell.mask)));
         sorted.dedup();
@@ -46,10 +45,10 @@ impl Pairs {
         let is_alone = |cells: &[Cell; KNOWN]| cells[..KNOWN - PAIR].iter().all(|cell| cell.mask == 0);
         let (alone, known): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_alone);
         let alone = (!alone.is_empty()).then(|| {
-            let [.., first, second] = deal(alone, rates);
+            let [.., first, second] = deal(alone, shares);
             Box::new([first, second])
         });
-        let (before, known) = (counted(&exact), Box::new(deal(known, rates)));
+        let (before, known) = (counted(&exact), Box::new(deal(known, shares)));
         Pairs { before, exact, speed: Speed::detect(), known, alone }
     }
 
@@ -275,6 +274,11 @@ impl Stored for Pairs {
 mod tests {
     use super::*;
     use crate::blocks::Folding;
+    use crate::rates::Rates;
+
+    fn shares() -> Shares {
+        Shares::new(&Rates::new(Folding::None))
+    }
 
     #[test]
     fn all_instructions_find_the_same_places() {
@@ -292,7 +296,7 @@ mod tests {
             // Nothing is known of what stands before them.
             let known =
                 |[first, second]: &[u8; 2]| [Cell::ANY, Cell::ANY, Cell::exact(*first), Cell::exact(*second)];
-            let mut pairs = Pairs::new(listed.iter().map(known), &Rates::new(Folding::None));
+            let mut pairs = Pairs::new(listed.iter().map(known), &shares());
             let expected: Vec<u32> = (7..500)
                 .filter(|place| listed.contains(&[chunk[place - 2], chunk[place - 1]]))
                 .map(|place| place as u32)
@@ -326,7 +330,7 @@ mod tests {
             })
         };
         let known = [b"abcd", b".xyz", b"..qr"].into_iter().flat_map(|text| ways(cells(text)));
-        let mut pairs = Pairs::new(known, &Rates::new(Folding::None));
+        let mut pairs = Pairs::new(known, &shares());
         for length in [2, 3, 4, 5, 63, 64, 67, 68, 69, 130, 131, 132, 133, 500] {
             for (at, found) in (0..length).flat_map(|at| [&b"aBcD"[..], b"xYz", b"Qr"].map(|text| (at, text)))
             {
