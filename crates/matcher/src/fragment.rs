@@ -2,6 +2,7 @@
 
 use crate::blocks::{Folding, Shape};
 use crate::candidates::KEY_BYTES_MAX;
+use crate::encoded::Alphabet;
 use crate::look::Landmark;
 use crate::rates::Rates;
 use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX, cased};
@@ -33,6 +34,8 @@ const HIT_COST: f32 = 2.0;
 const CANDIDATE_COST: f32 = 8.0;
 /// A window that costs so little for each byte of content is good enough: none better is looked for.
 const GOOD_ENOUGH: f32 = 1.0 / (1 << 23) as f32;
+/// What a window costs more that can stand in text, where its segment has others: of text that is without any, nothing is looked up.
+const IN_TEXT_COST: f32 = 2.0 * GOOD_ENOUGH;
 /// One that costs so much is so common that any byte in the place of one of its own is tried.
 const BAD: f32 = 1.0 / (1 << 7) as f32;
 /// So many windows may be known by the same bytes before others are liked better, whatever the content: content can be made
@@ -89,6 +92,8 @@ impl Choice {
         let mut best: Option<(f32, &Fragment, usize)> = None;
         for fragment in fragments {
             let bytes = &fragment.bytes[..usable(fragment)];
+            let is_text = |bytes: &[u8]| bytes.iter().all(|byte| Alphabet::Text.has(*byte));
+            let has_other = !is_text(bytes);
             self.looks.clear();
             for (at, looked_at) in bytes.windows(block).enumerate().skip(reach) {
                 self.looks.push(self.rates(case, shape).of(looked_at));
@@ -96,7 +101,9 @@ impl Choice {
                 let first = at + 1 - stride - reach;
                 let hits = self.looks[turns..].iter().sum::<f32>() / stride as f32;
                 let known = &bytes[first..first + shape.key_length(reach)];
-                let cost = self.cost(known, hits, (case, shape), fragment.prefix_width);
+                let in_text = has_other && is_text(&bytes[first..first + length]);
+                let cost = self.cost(known, hits, (case, shape), fragment.prefix_width)
+                    + if in_text { IN_TEXT_COST } else { 0.0 };
                 if best.is_none_or(|(least, _, _)| cost < least) {
                     best = Some((cost, fragment, first));
                     if cost <= GOOD_ENOUGH {
