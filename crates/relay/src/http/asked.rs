@@ -18,6 +18,7 @@ use lockgate_proto::http::{
     Fields, Framing, RequestHead, Scheme, Target, Trailing, Url, Version, request_line, strip_hop_by_hop,
     wants_close,
 };
+use std::cell::OnceCell;
 use std::time::Instant;
 
 /// A request's head, read.
@@ -48,6 +49,8 @@ pub struct Asked {
     scheme: Scheme,
     /// What the server is asked for where that is something else.
     other: Option<Url>,
+    /// Its fields as engines see them, once one has asked.
+    header: OnceCell<Vec<u8>>,
 }
 
 /// Where a request goes to.
@@ -142,6 +145,7 @@ impl Asked {
             begun: Instant::now(),
             head,
             other: None,
+            header: OnceCell::new(),
         })
     }
 
@@ -171,6 +175,7 @@ impl Asked {
             uri,
             scheme: Scheme::Https,
             other: None,
+            header: OnceCell::new(),
         }
     }
 
@@ -207,7 +212,7 @@ impl Asked {
             inspection.about(Buffer::HttpRequestLine, &request_line(&self.head));
         }
         if inspection.wants(Buffer::HttpHeader) {
-            inspection.about(Buffer::HttpHeader, &self.header());
+            inspection.about(Buffer::HttpHeader, self.header());
         }
         // Lists decide at its end: whatever else they look at has come before.
         inspection.about(Buffer::HttpUri, self.path().as_bytes());
@@ -219,10 +224,12 @@ impl Asked {
     }
 
     /// The lines of the header that are for the server: nothing of the client's connection, nor its password.
-    pub fn header(&self) -> Vec<u8> {
-        let mut fields = self.head.fields.clone();
-        strip_hop_by_hop(&mut fields);
-        lines(&fields)
+    pub fn header(&self) -> &[u8] {
+        self.header.get_or_init(|| {
+            let mut fields = self.head.fields.clone();
+            strip_hop_by_hop(&mut fields);
+            lines(&fields)
+        })
     }
 
     /// The head that goes to the origin: nothing of the client's connection, no way to have the content in pieces or in
@@ -412,7 +419,8 @@ pub fn is_of_connection(value: &[u8]) -> bool {
 
 /// Fields as lines, each `Name: value` and CRLF.
 pub fn lines(fields: &Fields) -> Vec<u8> {
-    let mut out = Vec::new();
+    let bytes = fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+    let mut out = Vec::with_capacity(bytes);
     for (name, value) in fields.iter() {
         out.extend_from_slice(name);
         out.extend_from_slice(b": ");

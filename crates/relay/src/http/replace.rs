@@ -44,14 +44,13 @@ impl Changes {
     /// What a group's lists make of a request.
     pub fn of(rewriter: Option<Arc<dyn Rewriter>>, asked: &Asked, client: IpAddr) -> Self {
         let Some(rewriter) = rewriter else { return Self::default() };
-        let header = asked.header();
         let request = rewriter.request(&Asking {
             client,
             scheme: asked.scheme(),
             is_tunnel: asked.is_tunnel(),
             host: &asked.host,
             uri: asked.path().as_bytes(),
-            header: &header,
+            header: asked.header(),
         });
         Self { rewriter: Some(rewriter), request }
     }
