@@ -15,7 +15,7 @@ use lockgate_tests::e2guardian::{E2guardian, Judged, LISTS};
 use lockgate_tests::gateway::Gateway;
 use lockgate_tests::wait;
 
-use causes::Cause;
+use causes::{Cause, Listed};
 use pages::{Page, Sort};
 
 /// The limits that e2guardian suggests, for young and older children and for young adults.
@@ -133,10 +133,11 @@ fn explain(limit: i32, both: &mut Both, pages: &[Page], judged: &HashMap<usize, 
         judged.iter().filter(|(_, pair)| !pair.agrees()).map(|(number, _)| *number).collect();
     open.sort_unstable();
     let differ = open.len();
+    let listed = Listed::read(Path::new(LISTS));
     for cause in Cause::ALL {
         let without: Vec<(usize, usize)> = open
             .iter()
-            .filter_map(|number| Some((*number, both.add(cause.without(&pages[*number])?))))
+            .filter_map(|number| Some((*number, both.add(cause.without(&pages[*number], &listed)?))))
             .collect();
         let again = both.judge(&without.iter().map(|(_, without)| *without).collect::<Vec<_>>());
         let is_it = |(number, without): &&(usize, usize)| {
