@@ -365,6 +365,53 @@ alert http any any -> any any (msg:"10"; content:"farther"; sid:10;)"#;
     }
 }
 
+/// What is asked of the bytes may come long before what is asked of a buffer, and long behind it.
+#[test]
+fn a_buffer_and_bytes_far_from_each_other() {
+    let rules = r#"alert http any any -> any any (msg:"1"; http.method; content:"GET"; pkt_data; content:"late"; sid:1;)
+alert http any any -> any any (msg:"2"; http.method; content:"GET"; pkt_data; content:"first"; sid:2;)
+alert http any any -> any any (msg:"3"; file.data; content:"early"; pkt_data; content:"late"; sid:3;)
+alert http any any -> any any (msg:"4"; file.data; content:"late"; pkt_data; content:"first"; sid:4;)
+alert http any any -> any any (msg:"5"; http.method; content:"GET"; pkt_data; pcre:"/l.te/"; sid:5;)
+alert http any any -> any any (msg:"6"; http.method; content:"GET"; pkt_data; content:"early"; content:"late"; distance:0; sid:6;)
+alert http any any -> any any (msg:"7"; http.method; content:"POST"; pkt_data; content:"late"; sid:7;)
+alert http any any -> any any (msg:"8"; http.host; content:"www"; pkt_data; pcre:"/^GET/"; sid:8;)"#;
+    // Where rules look at bytes alone, and where none looks at the content, it is searched otherwise.
+    let others = format!("{rules}\nalert http any any -> any any (content:\"farthest\"; sid:9;)");
+    let no_content: Vec<&str> = rules.lines().filter(|rule| !rule.contains("file.data")).collect();
+    let mut content = vec![b'.'; 4 * PIECE_BYTES];
+    for (at, text) in [(0, &b"first"[..]), (9_000, b"early"), (3 * PIECE_BYTES, b"late")] {
+        content[at..at + text.len()].copy_from_slice(text);
+    }
+    let header = format!("X: {}\r\n{}", "x".repeat(20_000), GET.header);
+    let message = Message { header: &header, content: &content, ..GET };
+    for (rules, want) in [
+        (rules, &[1, 2, 3, 4, 5, 8][..]),
+        (&*others, &[1, 2, 3, 4, 5, 8]),
+        (&*no_content.join("\n"), &[1, 2, 5, 8]),
+    ] {
+        let database = compiled(rules);
+        for piece in [100, 4096, 65_536, content.len()] {
+            let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+            let mut found = ids(&message.run(&mut *flow, Direction::ToServer, piece));
+            found.sort_unstable();
+            assert_eq!(found, want, "in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn what_packets_alone_have_is_not_taken_for_there() {
+    let rule = r#"alert http any any -> any any (tcp.hdr; content:"|00 50|"; pkt_data; content:"begin"; sid:1;)"#;
+    let mut sources = Sources::new();
+    sources.add("test.rules", rule.as_bytes());
+    let (database, report) = sources.compile(Arc::new(|| 0));
+    assert_eq!((report.failures.len(), report.wire), (0, 1));
+    let mut flow = Arc::new(database).open_flow(&flow(Protocol::Http));
+    let found = Message { content: b"begin", ..GET }.run(&mut *flow, Direction::ToServer, 5);
+    assert_eq!(ids(&found), [0_u32; 0]);
+}
+
 #[test]
 fn content_that_comes_first_is_the_beginning_of_the_bytes() {
     let rules = r#"alert smtp any any -> any any (msg:"1"; content:"begin"; depth:7; sid:1;)
