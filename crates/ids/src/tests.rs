@@ -4,7 +4,7 @@ use crate::stream::{PIECE_BYTES, STEP_BYTES};
 use crate::{Database, Sources};
 use lockgate_model::{
     Buffer, Class, Database as _, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Protocol,
-    Security, Sink, Transaction, TransactionId, Want,
+    Reason, Security, Sink, Transaction, TransactionId, Want,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,6 +58,10 @@ fn part(id: u32) -> Part {
 struct Found(Vec<(u32, Class, Buffer, Option<u64>)>);
 
 impl Sink for Found {
+    fn incomplete(&mut self, _part: PartId, reason: Reason) {
+        panic!("not inspected: {reason:?}");
+    }
+
     fn hit(&mut self, hit: Hit) {
         let id = hit.signature.as_ref().map_or(0, |signature| signature.id);
         self.0.push((id, hit.class, hit.buffer, hit.offset));
@@ -397,6 +401,17 @@ alert http any any -> any any (msg:"8"; http.host; content:"www"; pkt_data; pcre
             found.sort_unstable();
             assert_eq!(found, want, "in pieces of {piece}");
         }
+    }
+}
+
+/// What waited for bytes that did not come is over with its transaction, however many follow on the connection.
+#[test]
+fn what_waits_ends_with_its_exchange() {
+    let rules = r#"alert http any any -> any any (msg:"1"; http.method; content:"GET"; pkt_data; content:"never"; sid:1;)
+alert http any any -> any any (msg:"2"; http.method; content:"GET"; pkt_data; pcre:"/n.ver/"; sid:2;)"#;
+    let mut flow = compiled(rules).open_flow(&flow(Protocol::Http));
+    for _ in 0..200 {
+        assert_eq!(ids(&GET.run(&mut *flow, Direction::ToServer, 1)), [0_u32; 0]);
     }
 }
 
