@@ -267,8 +267,8 @@ fn scope_of(rule: &Rule) -> Scope {
         matches!(sticky, Sticky::Base64Data | Sticky::Payload) || buffer_of(sticky).is_some()
     };
     // Bytes of the connection are found by their pattern.
-    let is_found = rule.lists.iter().any(|list| is_of_content(list.sticky))
-        || fast_pattern(rule, is_payload).is_some();
+    let is_found =
+        rule.lists.iter().any(|list| is_of_content(list.sticky)) || fast_pattern(rule, is_payload).is_some();
     let is_content = is_found && rule.lists.iter().all(|list| is_filled(list.sticky));
     let bits_are_ours = rule.bits.iter().all(|bit| matches!(bit.track, Track::Flow | Track::Transaction));
     if is_spoken && application && !asks_packets && is_content && bits_are_ours {

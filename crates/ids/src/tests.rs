@@ -3,8 +3,8 @@
 use crate::stream::{PIECE_BYTES, STEP_BYTES};
 use crate::{Database, Sources};
 use lockgate_model::{
-    Buffer, Class, Database as _, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Protocol,
-    Reason, Security, Sink, Transaction, TransactionId, Want,
+    Buffer, Class, Database as _, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Protocol, Reason,
+    Security, Sink, Transaction, TransactionId, Want,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -417,7 +417,8 @@ alert http any any -> any any (msg:"2"; http.method; content:"GET"; pkt_data; pc
 
 #[test]
 fn what_packets_alone_have_is_not_taken_for_there() {
-    let rule = r#"alert http any any -> any any (tcp.hdr; content:"|00 50|"; pkt_data; content:"begin"; sid:1;)"#;
+    let rule =
+        r#"alert http any any -> any any (tcp.hdr; content:"|00 50|"; pkt_data; content:"begin"; sid:1;)"#;
     let mut sources = Sources::new();
     sources.add("test.rules", rule.as_bytes());
     let (database, report) = sources.compile(Arc::new(|| 0));

@@ -90,7 +90,10 @@ impl Asked {
             occasion: occasion(rule),
             is_of_flow: is_of_flow(rule),
             lists,
-            has_headers: rule.lists.iter().any(|list| is_of_packets(list.sticky) && list.sticky != Sticky::Payload),
+            has_headers: rule
+                .lists
+                .iter()
+                .any(|list| is_of_packets(list.sticky) && list.sticky != Sticky::Payload),
             is_searched: false,
         })
     }
