@@ -65,13 +65,15 @@ pub fn listen(
         let group = if name.ends_with("_PORTS") { "port-groups" } else { "address-groups" };
         command.args(["--set", &format!("vars.{group}.{name}={value}")]);
     }
-    let mut child = spawn(command.arg(filter), &home.with_extension("out"))?;
+    let out = home.with_extension("out");
+    let mut child = spawn(command.arg(filter), &out)?;
     let deadline = Instant::now() + PATIENCE;
-    // It tells its figures from the moment when it listens.
-    while Seen::by(home).is_none() {
+    let words = || fs::read_to_string(&out).unwrap_or_default();
+    // What has come before is thrown away, and of a connection that began then nothing is told.
+    while !words().contains("Engine started") {
         if Instant::now() > deadline || child.try_wait()?.is_some() {
             stop(&mut child);
-            let words = fs::read_to_string(home.with_extension("out")).unwrap_or_default();
+            let words = words();
             return Err(io::Error::other(format!("suricata does not listen: {words}")));
         }
         std::thread::sleep(Duration::from_millis(200));
