@@ -6,7 +6,7 @@ use crate::hosts::Hosts;
 use crate::kinds::{Kind, Kinds};
 use crate::memory::Name;
 use crate::packets::asked::Asked;
-use crate::packets::groups::{Carrier, Groups};
+use crate::packets::groups::Groups;
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
 use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
@@ -71,6 +71,8 @@ pub(crate) struct Body {
     pub searches: Searches,
     /// What is looked for in content that is all that came, together with what the bytes of a connection are searched for.
     pub with_connection: Searches,
+    /// What is looked for in the bytes of a connection that no packets are seen of.
+    pub connection: Searches,
 }
 
 /// A rule, compiled. Its number is its rank: of those that match at one moment, the lower one goes first.
@@ -142,6 +144,16 @@ pub(crate) fn is_way(rule: Option<Direction>, transaction: Direction) -> bool {
     rule.is_none_or(|rule| rule == transaction)
 }
 
+fn way(direction: Direction) -> usize {
+    usize::from(direction == Direction::ToClient)
+}
+
+impl Body {
+    fn all(&self) -> [&Searches; 3] {
+        [&self.searches, &self.with_connection, &self.connection]
+    }
+}
+
 impl Compiled {
     /// The lists that are about what a protocol made of a stream: a bit for each.
     pub fn content_lists(&self) -> u64 {
@@ -158,13 +170,18 @@ impl Database {
 
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        let bodies = self.bodies.iter().flat_map(|body| [&body.searches, &body.with_connection]);
+        let bodies = self.bodies.iter().flat_map(Body::all);
         self.searches.iter().chain(&self.heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
             + self.groups.heap_bytes()
     }
 }
 
 impl Database {
+    /// What is looked for in content that goes this way.
+    pub(crate) fn body(&self, direction: Direction) -> &Body {
+        &self.bodies[way(direction)]
+    }
+
     /// The search there, for flows of a kind about which rules are that `concerns` lets through.
     pub(crate) fn search_in(
         &self,
@@ -176,19 +193,12 @@ impl Database {
         // The number is that of a kind's search.
         let (number, all) = match place {
             Searched::View(view) => (usize::from(view.0), &self.searches[usize::from(view.0)]),
-            Searched::Body(direction) => {
-                let way = usize::from(direction == Direction::ToClient);
-                (views + way, &self.bodies[way].searches)
-            }
-            Searched::Head(direction) => {
-                let way = usize::from(direction == Direction::ToClient);
-                (views + ways + way, &self.heads[way])
-            }
+            Searched::Body(direction) => (views + way(direction), &self.body(direction).searches),
+            Searched::Head(direction) => (views + ways + way(direction), &self.heads[way(direction)]),
             Searched::BodyAndBytes(direction) => {
-                let way = usize::from(direction == Direction::ToClient);
-                (views + 2 * ways + way, &self.bodies[way].with_connection)
+                (views + 2 * ways + way(direction), &self.body(direction).with_connection)
             }
-            Searched::Bytes(direction) => (views + 3 * ways, &self.groups.of(Carrier::Tcp, direction).stream),
+            Searched::Bytes(direction) => (views + 3 * ways, &self.body(direction).connection),
         };
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }
