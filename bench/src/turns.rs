@@ -85,11 +85,7 @@ pub fn ratio(one: &[Figure], other: &[Figure], part: fn(&Figure) -> f64) -> f64 
 }
 
 /// The figures of each candidate, round by round.
-pub async fn take(
-    candidates: &[Candidate],
-    load: Load,
-    rounds: usize,
-) -> std::io::Result<Vec<Vec<Figure>>> {
+pub async fn take(candidates: &[Candidate], load: Load, rounds: usize) -> std::io::Result<Vec<Vec<Figure>>> {
     let mut all = vec![Vec::new(); candidates.len()];
     for round in 0..=rounds {
         for (candidate, figures) in candidates.iter().zip(&mut all) {

@@ -41,8 +41,7 @@ pub fn read(home: &Path, rules: &Rules, capture: &Path, depths: Depths) -> io::R
 }
 
 /// How an interface is listened to: by a ring of the kernel's newest kind, with room for some seconds of bursts.
-const RING: [&str; 4] =
-    ["use-mmap=yes", "tpacket-v3=yes", "ring-size=200000", "block-size=1048576"];
+const RING: [&str; 4] = ["use-mmap=yes", "tpacket-v3=yes", "ring-size=200000", "block-size=1048576"];
 
 /// Begins to listen to what passes on an interface and is let through by `filter` (as in tcpdump). It listens when this returns.
 ///
@@ -57,7 +56,9 @@ pub fn listen(
     (interface, filter): (&str, &str),
 ) -> io::Result<Child> {
     let mut command = prepare(home, rules, depths)?;
-    command.args(["--runmode", "workers", "--set", "stats.interval=1"]).arg(format!("--af-packet={interface}"));
+    command
+        .args(["--runmode", "workers", "--set", "stats.interval=1"])
+        .arg(format!("--af-packet={interface}"));
     for setting in [&format!("interface={interface}")[..]].iter().chain(&RING) {
         command.args(["--set", &format!("af-packet.0.{setting}")]);
     }

@@ -65,8 +65,7 @@ impl Field {
         let children = &mut running.0;
         children.push(apart.serve()?);
         let home = directory.join("lockgate");
-        let gateways =
-            ids_web::with_rules(&binary()?, &home, lists, &signatures, (28082, ORIGIN), rules)?;
+        let gateways = ids_web::with_rules(&binary()?, &home, lists, &signatures, (28082, ORIGIN), rules)?;
         let home = directory.join("clamd");
         children.push(clamd::start(&home, &signatures, local(28310))?);
         let socket = home.join("socket");
@@ -95,14 +94,24 @@ impl Field {
             |name, gateway: &Gateway| Candidate { name, address: gateway.address, pids: vec![gateway.pid] };
         let Gateways { on, off } = &self.gateways;
         let pairs = [
-            ([ours("lockgate, rules alone", off), candidate(NAMES[0], PORTS[0], vec![squid, suricata])], OF_SQUID),
-            ([ours("lockgate", on), candidate(NAMES[1], PORTS[1], vec![full, clamd, squid, suricata])], OF_FILTER),
-            ([ours("lockgate", on), candidate(NAMES[2], PORTS[2], vec![bare, clamd, squid, suricata])], OF_FILTER),
+            (
+                [ours("lockgate, rules alone", off), candidate(NAMES[0], PORTS[0], vec![squid, suricata])],
+                OF_SQUID,
+            ),
+            (
+                [ours("lockgate", on), candidate(NAMES[1], PORTS[1], vec![full, clamd, squid, suricata])],
+                OF_FILTER,
+            ),
+            (
+                [ours("lockgate", on), candidate(NAMES[2], PORTS[2], vec![bare, clamd, squid, suricata])],
+                OF_FILTER,
+            ),
         ];
         for (at, bytes) in PAGES.into_iter().enumerate() {
             let said = if depths == Depths::Shipped { "as shipped" } else { "all depths raised" };
             let title = format!("page of {} KB, {CLIENTS} connections, Suricata {said}", bytes >> 10);
-            let heads = [&["candidate"], &HEADS[..], &["its processor time over lockgate's", "packets without room"]];
+            let heads =
+                [&["candidate"], &HEADS[..], &["its processor time over lockgate's", "packets without room"]];
             let mut table = Table::new(&title, &heads.concat());
             for (pair, paces) in &pairs {
                 let load = Load { origin: ORIGIN, bytes, pages_per_second: Some(paces[at]) };

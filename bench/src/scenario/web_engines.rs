@@ -32,8 +32,8 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     let mut server = role(&["origin", &origin.to_string()], origin)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local_set = tokio::task::LocalSet::new();
-    let rounds =
-        local_set.block_on(&runtime, turns::take(&candidates, Load::freely(origin, PAGES[1]), turns::rounds(ROUNDS)));
+    let rounds = local_set
+        .block_on(&runtime, turns::take(&candidates, Load::freely(origin, PAGES[1]), turns::rounds(ROUNDS)));
     peers::stop(&mut server);
     let title = format!("page of {} KB, {} connections", PAGES[1] >> 10, turns::CLIENTS);
     turns::print_pairs(&title, ["gateway", "on/off"], &candidates, &rounds?);

@@ -565,7 +565,10 @@ impl Compiler {
         let directions = [Direction::ToServer, Direction::ToClient];
         let heads = directions.map(|direction| Heads {
             searches: self.head(direction).finish(),
-            with_connection: self.head(direction).and_of_connection(&self.groups.connection(direction)).finish(),
+            with_connection: self
+                .head(direction)
+                .and_of_connection(&self.groups.connection(direction))
+                .finish(),
         });
         let bodies = directions.map(|direction| self.body(direction));
         let all = (0..self.views.len() as u16).map(ViewId);

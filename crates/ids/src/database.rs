@@ -205,7 +205,9 @@ impl Database {
         let (number, all) = match place {
             Searched::View(view) => (usize::from(view.0), &self.searches[usize::from(view.0)]),
             Searched::Body(direction) => (views + way(direction), &self.body(direction).searches),
-            Searched::Head(direction) => (views + ways + way(direction), &self.heads[way(direction)].searches),
+            Searched::Head(direction) => {
+                (views + ways + way(direction), &self.heads[way(direction)].searches)
+            }
             Searched::BodyAndBytes(direction) => {
                 (views + 2 * ways + way(direction), &self.body(direction).with_connection)
             }

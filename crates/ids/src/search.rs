@@ -391,8 +391,7 @@ impl Search {
         let (mut found, mut others) = (Patterns::default(), Patterns::default());
         let came = head.came().len() as u64;
         self.begin().scan_last(&self.database, &head.bytes, &mut |one| {
-            let is_there =
-                |counts: &Counts| counts.is_there(head, one.start as usize..one.end as usize);
+            let is_there = |counts: &Counts| counts.is_there(head, one.start as usize..one.end as usize);
             if one.pattern.0 >= self.of_connection {
                 if one.end <= came {
                     others.add(one);
