@@ -1,7 +1,7 @@
 //! What the targets of the virus engine share: signatures, and a scan. Rule: as the gateway asks the engine, without the gateway.
 
 use crate::asked;
-use lockgate_antivirus::Database;
+use lockgate_antivirus::{Database, Sources};
 use lockgate_model::{Buffer, Database as _, Direction, FileType, Hit, Protocol, Sink};
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ pub const SIGNATURES: [(&str, &str); 9] = [
     (
         "a.ndb",
         "A.Any:0:*:61626364\nA.Start:0:0:65666768\nA.End:0:EOF-4:696a6b6c\nA.Gap:0:*:6d6e{2-4}6f70\n\
-        A.Text:7:*:68656c6c6f\nA.Html:3:*:776f726c64\nA.Script:3:*:6e303030\nA.ScriptText:7:*:6e303030\nA.Pe:1:EP+0:9090\nA.Sec:1:S0+0:9090\nA.Last:1:SL+0,4:9090\nA.Within:1:SE0:9090\nA.Star:0:*:7172*7374\nA.Alt:0:*:75(76|77)7879\n",
+        A.Text:7:*:68656c6c6f\nA.Html:3:*:776f726c64\nA.Script:3:*:6e303030\nA.ScriptText:7:*:6e303030\nA.Pe:1:EP+0:9090\nA.Sec:1:S0+0:9090\nA.Last:1:SL+0,4:9090\nA.Within:1:SE0:9090\nA.Version:1:VI:61626364\nA.Elf:6:EP+0:9090\nA.Mach:9:EP+0:9090\nA.Group:0:$12:626262\nA.Star:0:*:7172*7374\nA.Alt:0:*:75(76|77)7879\n",
     ),
     (
         "a.ldb",
         "L.And;Engine:51-255,Target:0;0&1;61626364;65666768\n\
         L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Perl;Engine:81-255,Target:0;1;61626364;0/(.)\\1x+(?=y)|z{2,}/gi\n\
         L.Number;Engine:81-255,Target:0;0&1;61626364;0(>>4#hb2#>16)\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n\
-        L.Icon;Engine:51-255,Target:1,IconGroup1:X;0;0:4d5a\nL.Pdf;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0;65666768\nL.Page;Engine:51-255,Target:3;(0&1|2);3c61;3e;0/h+/\n",
+        L.Icon;Engine:51-255,Target:1,IconGroup1:X;0;0:4d5a\nL.Pdf;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0;65666768\nL.Page;Engine:51-255,Target:3;(0&1|2);3c61;3e;0/h+/\n\
+        L.Macro;Engine:51-255,Target:0;0&1;61616161;${6-7}12$\nL.Text;Engine:81-255,Target:0;0&1;61626364;0/nothing|abcde+/\nL.Rule;Engine:81-255,Target:1;0&1;6162;0/nothing/\n",
     ),
     (
         "a.idb",
@@ -30,6 +31,22 @@ pub const SIGNATURES: [(&str, &str); 9] = [
     ("a.yar", "rule R { strings: $a = \"rule\" nocase $b = /x\\d+/ condition: #a > 1 or @b[1] > 2 }\n"),
     ("a.fp", "0cc175b9c0f1b6a831c399e269772661:1:F.A\n"),
 ];
+
+/// A database of all of these, and of signatures that ask for common patterns once a rare one is there: more than are asked for
+/// one by one, and no more than a part may have hits.
+pub fn database() -> Database {
+    let mut sources = Sources::new();
+    SIGNATURES.iter().for_each(|(name, text)| sources.add(name, text.as_bytes()));
+    let asking = |number: u8| {
+        format!("S{number};Engine:51-255,Target:1;0&1&2;93d71ce5{number:02x}b2a84fc9;610562;61056263\n")
+    };
+    let mut asks: String = (0..13).map(asking).collect();
+    asks += "S;Engine:51-255,Target:1;0&1&2;93d71ce5b2a84fc9e16a;6b65726e656c3332;546869732070726f6772616d\n";
+    sources.add("b.ldb", asks.into_bytes());
+    let (database, report) = sources.compile();
+    assert_eq!(report.signatures_failed(), 0);
+    database
+}
 
 struct Hits(Vec<String>);
 

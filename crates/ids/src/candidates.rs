@@ -131,11 +131,10 @@ impl Candidates {
     }
 
     /// All views of a head are there, and these rules' patterns were found in them.
-    pub fn look_at_head(&mut self, asking: Asking<'_>, head: Head, found: &mut Vec<u32>) {
+    pub fn look_at_head(&mut self, asking: Asking<'_>, head: &Head, found: &mut Vec<u32>) {
         let pieces: Vec<_> = head.pieces().collect();
         self.look_at(asking, &pieces, STEPS_OF_HEAD_MAX, found);
         self.is_spent |= head.is_spent;
-        self.keep_head(head);
     }
 
     fn look_at(
@@ -221,7 +220,7 @@ impl Candidates {
     }
 
     /// The same for all views of a head.
-    fn keep_head(&mut self, head: Head) {
+    pub fn keep_head(&mut self, head: Head) {
         let from = self.kept_bytes.len();
         if from + head.bytes.len() > KEPT_BYTES_MAX {
             self.is_spent = true;

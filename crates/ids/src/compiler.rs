@@ -2,7 +2,8 @@
 
 use crate::classes::Classes;
 use crate::database::{
-    Body, Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
+    Body, Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, Heads,
+    OF_EXCHANGES,
 };
 use crate::filled;
 use crate::hashing::HashKinds;
@@ -267,8 +268,8 @@ fn scope_of(rule: &Rule) -> Scope {
         matches!(sticky, Sticky::Base64Data | Sticky::Payload) || buffer_of(sticky).is_some()
     };
     // Bytes of the connection are found by their pattern.
-    let is_found = rule.lists.iter().any(|list| is_of_content(list.sticky))
-        || fast_pattern(rule, |sticky| sticky == Sticky::Payload).is_some();
+    let is_found =
+        rule.lists.iter().any(|list| is_of_content(list.sticky)) || fast_pattern(rule, is_payload).is_some();
     let is_content = is_found && rule.lists.iter().all(|list| is_filled(list.sticky));
     let bits_are_ours = rule.bits.iter().all(|bit| matches!(bit.track, Track::Flow | Track::Transaction));
     if is_spoken && application && !asks_packets && is_content && bits_are_ours {
@@ -333,6 +334,11 @@ fn is_of_head(sticky: Sticky, direction: Direction) -> bool {
     is_of_way && buffer_of(sticky).is_some_and(filled::is_of_http)
 }
 
+/// Whether a buffer is the bytes as they came.
+fn is_payload(sticky: Sticky) -> bool {
+    sticky == Sticky::Payload
+}
+
 /// Whether a buffer is content, of which there may be much.
 fn is_body(sticky: Sticky) -> bool {
     matches!(sticky, Sticky::FileData | Sticky::HttpRequestBody | Sticky::HttpResponseBody)
@@ -360,20 +366,20 @@ impl Compiler {
             return Err(format!("another rule has the number {}:{} already", rule.generator, rule.id));
         }
         let signature = Arc::new(self.signature(&rule));
-        let asked = Asked::of(&rule);
+        let mut asked = Asked::of(&rule);
         let has_content = rule.lists.iter().any(|list| is_of_content(list.sticky));
         let mut views = Vec::with_capacity(rule.lists.len());
         for list in &rule.lists {
             views.push(self.view(list.sticky, &list.transforms).ok_or("too many kinds of buffers")?);
         }
-        match &asked {
+        let reads_bytes = rule.lists.iter().any(|list| list.sticky == Sticky::Payload);
+        match &mut asked {
             Some(asked) if !has_content => self.add_to_groups(&rule, asked),
-            _ => {
-                if rule.lists.iter().any(|list| list.sticky == Sticky::Payload) {
-                    self.groups.add_mixed();
-                }
+            Some(asked) if reads_bytes => {
                 self.add_to_searches(&rule, &views)?;
+                asked.is_searched = self.add_mixed(&rule);
             }
+            _ => self.add_to_searches(&rule, &views)?,
         }
         let compiled = self.compiled(rule, &views, signature, place, asked);
         self.rules.push(compiled);
@@ -383,8 +389,15 @@ impl Compiler {
     /// Packets are looked at for the rule.
     fn add_to_groups(&mut self, rule: &Rule, asked: &Asked) {
         let number = self.rules.len() as u32;
-        let fast = fast_pattern(rule, |sticky| sticky == Sticky::Payload).map(|(_, fast)| fast);
+        let fast = fast_pattern(rule, is_payload).map(|(_, fast)| fast);
         self.groups.add(number, &rule.header, &rule.flow, asked, fast);
+    }
+
+    /// The bytes of a connection are looked at for the rule, besides what a protocol makes of them; says whether by a pattern.
+    fn add_mixed(&mut self, rule: &Rule) -> bool {
+        let number = self.rules.len() as u32;
+        let fast = fast_pattern(rule, is_payload).map(|(_, fast)| fast);
+        self.groups.add_mixed(number, &rule.flow, fast)
     }
 
     /// What a protocol makes of a stream is looked at for the rule.
@@ -530,8 +543,10 @@ impl Compiler {
             stickies.flat_map(|sticky| self.views.of(sticky)).filter(is_as_it_came).collect();
         let search = |all: SearchBuilder, view: &ViewId| all.and(&self.searches[usize::from(view.0)]);
         let searches = || views.iter().fold(SearchBuilder::default(), search);
-        let with_connection = searches().and_of_connection(self.groups.stream(direction));
+        let connection = self.groups.connection(direction);
+        let with_connection = searches().and_within_connection(&connection);
         Body {
+            connection: connection.finish(),
             searches: searches().finish(),
             with_connection: with_connection.finish(),
             views: views.iter().copied().collect(),
@@ -548,7 +563,13 @@ impl Compiler {
 
     fn finish(mut self, clock: Clock) -> Database {
         let directions = [Direction::ToServer, Direction::ToClient];
-        let heads = directions.map(|direction| self.head(direction).finish());
+        let heads = directions.map(|direction| Heads {
+            searches: self.head(direction).finish(),
+            with_connection: self
+                .head(direction)
+                .and_of_connection(&self.groups.connection(direction))
+                .finish(),
+        });
         let bodies = directions.map(|direction| self.body(direction));
         let all = (0..self.views.len() as u16).map(ViewId);
         let of_heads = all.filter(|view| buffer_of(self.views.sticky(*view)).is_some_and(filled::is_of_http));
@@ -556,7 +577,7 @@ impl Compiler {
             self.searches[usize::from(view.0)] = SearchBuilder::default();
         }
         // The last one is for the bytes of a connection.
-        let searches = self.views.len() + heads.len() + 2 * bodies.len() + 1;
+        let searches = self.views.len() + 2 * heads.len() + 2 * bodies.len() + 1;
         let kinds = Kinds::new(
             self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
             searches,

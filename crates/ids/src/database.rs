@@ -6,7 +6,7 @@ use crate::hosts::Hosts;
 use crate::kinds::{Kind, Kinds};
 use crate::memory::Name;
 use crate::packets::asked::Asked;
-use crate::packets::groups::{Carrier, Groups};
+use crate::packets::groups::Groups;
 use crate::ruleset::bits::{BitAction, FlowTest, IntegerCompare, Track};
 use crate::ruleset::header::{Application, Header};
 use crate::ruleset::rule::Test;
@@ -27,8 +27,8 @@ pub struct Database {
     pub(crate) views: Views,
     /// For each view, the searches for the fast patterns in it.
     pub(crate) searches: Vec<Searches>,
-    /// The searches in heads of HTTP on their way to the server, and to the client: those of all their views.
-    pub(crate) heads: [Searches; 2],
+    /// Heads of HTTP on their way to the server, and to the client.
+    pub(crate) heads: [Heads; 2],
     /// Content on its way to the server, and to the client.
     pub(crate) bodies: [Body; 2],
     /// What flows may be about, by their kind.
@@ -55,12 +55,22 @@ pub(crate) enum Searched {
     View(ViewId),
     /// What is made of a head of HTTP that goes this way.
     Head(Direction),
+    /// The same where it is the first that comes, for what the bytes of the connection are searched for, too.
+    HeadAndBytes(Direction),
     /// Content that goes this way, as it came.
     Body(Direction),
     /// The same where it is all that came, for what the bytes of the connection are searched for, too.
     BodyAndBytes(Direction),
     /// The bytes of the connection that go this way.
     Bytes(Direction),
+}
+
+/// Heads of HTTP as they come one way.
+pub(crate) struct Heads {
+    /// What all views of them look for.
+    pub searches: Searches,
+    /// The same together with what the bytes of a connection are searched for.
+    pub with_connection: Searches,
 }
 
 /// Content as it comes one way.
@@ -71,6 +81,8 @@ pub(crate) struct Body {
     pub searches: Searches,
     /// What is looked for in content that is all that came, together with what the bytes of a connection are searched for.
     pub with_connection: Searches,
+    /// What is looked for in the bytes of a connection that no packets are seen of.
+    pub connection: Searches,
 }
 
 /// A rule, compiled. Its number is its rank: of those that match at one moment, the lower one goes first.
@@ -142,6 +154,16 @@ pub(crate) fn is_way(rule: Option<Direction>, transaction: Direction) -> bool {
     rule.is_none_or(|rule| rule == transaction)
 }
 
+fn way(direction: Direction) -> usize {
+    usize::from(direction == Direction::ToClient)
+}
+
+impl Body {
+    fn all(&self) -> [&Searches; 3] {
+        [&self.searches, &self.with_connection, &self.connection]
+    }
+}
+
 impl Compiled {
     /// The lists that are about what a protocol made of a stream: a bit for each.
     pub fn content_lists(&self) -> u64 {
@@ -158,13 +180,19 @@ impl Database {
 
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        let bodies = self.bodies.iter().flat_map(|body| [&body.searches, &body.with_connection]);
-        self.searches.iter().chain(&self.heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
+        let bodies = self.bodies.iter().flat_map(Body::all);
+        let heads = self.heads.iter().flat_map(|head| [&head.searches, &head.with_connection]);
+        self.searches.iter().chain(heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
             + self.groups.heap_bytes()
     }
 }
 
 impl Database {
+    /// What is looked for in content that goes this way.
+    pub(crate) fn body(&self, direction: Direction) -> &Body {
+        &self.bodies[way(direction)]
+    }
+
     /// The search there, for flows of a kind about which rules are that `concerns` lets through.
     pub(crate) fn search_in(
         &self,
@@ -176,19 +204,17 @@ impl Database {
         // The number is that of a kind's search.
         let (number, all) = match place {
             Searched::View(view) => (usize::from(view.0), &self.searches[usize::from(view.0)]),
-            Searched::Body(direction) => {
-                let way = usize::from(direction == Direction::ToClient);
-                (views + way, &self.bodies[way].searches)
-            }
+            Searched::Body(direction) => (views + way(direction), &self.body(direction).searches),
             Searched::Head(direction) => {
-                let way = usize::from(direction == Direction::ToClient);
-                (views + ways + way, &self.heads[way])
+                (views + ways + way(direction), &self.heads[way(direction)].searches)
             }
             Searched::BodyAndBytes(direction) => {
-                let way = usize::from(direction == Direction::ToClient);
-                (views + 2 * ways + way, &self.bodies[way].with_connection)
+                (views + 2 * ways + way(direction), &self.body(direction).with_connection)
             }
-            Searched::Bytes(direction) => (views + 3 * ways, &self.groups.of(Carrier::Tcp, direction).stream),
+            Searched::HeadAndBytes(direction) => {
+                (views + 3 * ways + way(direction), &self.heads[way(direction)].with_connection)
+            }
+            Searched::Bytes(direction) => (views + 4 * ways, &self.body(direction).connection),
         };
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }

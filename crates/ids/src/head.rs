@@ -17,6 +17,7 @@ const VIEWS_USUALLY: usize = 32;
 pub(crate) struct Head {
     /// As it came, and behind that what it is made into.
     pub bytes: Vec<u8>,
+    came_length: usize,
     /// Where each view is, in the order in which they are made.
     pub places: Vec<(ViewId, Range<usize>)>,
     /// The same, by view and beginning. No two places of a view have a byte in common.
@@ -37,6 +38,7 @@ impl Head {
             Direction::ToClient => http::response_line(line, &mut fill),
         }
         http::header(&came, line_length, direction, &mut fill);
+        head.came_length = came.len();
         head.bytes = came;
         head.bytes.append(&mut made);
         head.sorted.clone_from(&head.places);
@@ -58,6 +60,11 @@ impl Head {
             });
             self.places.push((view, place));
         }
+    }
+
+    /// As it came.
+    pub fn came(&self) -> &[u8] {
+        self.bytes.get(..self.came_length).unwrap_or_default()
     }
 
     /// Each view that there is, once.

@@ -3,20 +3,27 @@
 
 use crate::candidates::Asking;
 use crate::database::{Compiled, Database, Searched};
-use crate::evaluate::{Answer, Variables};
 use crate::flow::Facts;
 use crate::kinds::Kind;
 use crate::memory::Memory;
 use crate::packets::asked::Asked;
-use crate::packets::groups::Carrier;
-use crate::packets::side::{Side, payload_holds};
+use crate::packets::side::Side;
 use crate::search::{LAST_MAX, Search};
 use lockgate_model::{Direction, Protocol};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// What all rules that wait together may cost, in steps.
-const STEPS_MAX: u64 = 100_000;
+/// How many rules may be half there.
+const HALVES_MAX: usize = 1024;
+
+/// Of a rule that asks for bytes and for what is made of them, the half that holds.
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    rule: u32,
+    is_of_bytes: bool,
+    /// Where its first content was found.
+    offset: Option<u64>,
+}
 
 /// The bytes of one transaction.
 #[derive(Default)]
@@ -27,6 +34,7 @@ pub(crate) struct Raw {
     bytes: u64,
     /// How many of those were searched together with what they are the content of.
     bytes_of_content: usize,
+    halves: Vec<Half>,
     /// Whether something was not asked for want of room or steps.
     pub is_spent: bool,
 }
@@ -34,7 +42,8 @@ pub(crate) struct Raw {
 impl Asked {
     /// Whether a rule that asks this can be asked without a packet.
     pub fn is_of_streams(&self) -> bool {
-        self.tests.is_empty() && self.stream_sizes.is_empty() && self.events.is_empty() && self.lists != 0
+        let asks_packets = !self.tests.is_empty() || self.has_headers;
+        !asks_packets && self.stream_sizes.is_empty() && self.events.is_empty() && self.lists != 0
     }
 }
 
@@ -44,24 +53,45 @@ impl Facts {
         let is_of_streams = rule.asked.as_ref().is_some_and(Asked::is_of_streams);
         is_of_streams && self.concern(rule, direction) && self.is_on_its_port(rule, direction)
     }
+
+    /// The same for a rule that may be about what is made of the bytes, too.
+    pub fn concern_in_either(&self, rule: &Compiled, direction: Direction) -> bool {
+        match rule.content_lists() {
+            0 => self.concern_in_bytes(rule, direction),
+            _ => self.concern(rule, direction),
+        }
+    }
 }
 
 impl Raw {
     /// Of a connection that no packet is seen of, where rules ask for its bytes.
     pub fn of(database: &Database, protocol: Protocol, direction: Direction) -> Option<Self> {
         let is_proxied = matches!(protocol, Protocol::Http | Protocol::Smtp | Protocol::Pop3);
-        let is_asked = is_proxied && !database.groups.of(Carrier::Tcp, direction).stream.is_empty();
-        is_asked.then(Self::default)
+        let is_asked = database.groups.is_mixed || !database.body(direction).connection.is_empty();
+        (is_proxied && is_asked).then(Self::default)
     }
 
-    /// The next bytes.
-    pub fn push(&mut self, asking: Asking<'_>, kind: Option<&Kind>, bytes: &[u8]) {
+    /// The next bytes. `is_last` says whether no more are at hand.
+    pub fn push(&mut self, asking: Asking<'_>, kind: Option<&Kind>, (bytes, is_last): (&[u8], bool)) {
         let Asking { database, facts, direction, .. } = asking;
         let concerns = |rule: u32| facts.concern_in_bytes(&database.rules[rule as usize], direction);
         let search =
             self.search.get_or_init(|| database.search_in(Searched::Bytes(direction), kind, &concerns));
-        self.side.push(database, search.as_deref(), (self.bytes, bytes), &concerns);
+        self.side.push(database, search.as_deref(), (self.bytes, bytes, is_last), &concerns);
         self.bytes += bytes.len() as u64;
+    }
+
+    /// A head, the first that comes and no longer than there is room for, in which patterns of these rules were found.
+    pub fn push_head(&mut self, asking: Asking<'_>, bytes: &[u8], found: &[u32]) {
+        let Asking { database, facts, direction, .. } = asking;
+        let concerns = |rule: u32| facts.concern_in_bytes(&database.rules[rule as usize], direction);
+        self.side.push_searched(database, (bytes, true), found.iter().copied(), (None, 0), &concerns);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Whether a head is the first that comes, and no longer than there is room for.
+    pub fn begins_with(&self, head: &[u8]) -> bool {
+        self.bytes == 0 && head.len() <= self.room()
     }
 
     /// How much of the next bytes is looked at at a time.
@@ -69,8 +99,7 @@ impl Raw {
         self.side.room()
     }
 
-    /// The next bytes, no more than there is room for, where they are content in which patterns of these rules were found. `is_last` says
-    /// whether no more are at hand.
+    /// The same, no more than there is room for, where they are content in which patterns of these rules were found.
     pub fn push_searched(
         &mut self,
         asking: Asking<'_>,
@@ -90,25 +119,44 @@ impl Raw {
         self.bytes_of_content += bytes.len();
     }
 
-    /// The rules that hold by now: of the bytes alone, or of what was made of them and waits for the bytes.
+    /// The rules that hold by now: of the bytes alone, or of the bytes and of what was made of them, whichever was first.
     pub fn found(&mut self, asking: Asking<'_>, memory: &mut Memory) -> Vec<(u32, Option<u64>)> {
-        let mut found: Vec<_> =
-            self.side.take_ready().iter().map(|ready| (ready.rule, ready.offset)).collect();
-        let mut steps = STEPS_MAX;
+        let Asking { database, .. } = asking;
+        let mut found = Vec::new();
         for told in memory.take_waiting_of(asking.transaction, asking.direction) {
-            let asked = asking.database.rules[told.rule as usize].asked.as_ref();
-            if !asked.is_some_and(Asked::is_of_streams) {
-                continue;
+            let asked = database.rules[told.rule as usize].asked.as_ref();
+            let Some(asked) = asked.filter(|asked| asked.is_of_streams()) else { continue };
+            match self.half(told.rule, true) {
+                Some(half) => found.push((told.rule, told.offset.or(half.offset))),
+                None => self.keep(Half { rule: told.rule, is_of_bytes: false, offset: told.offset }),
             }
-            let piece = self.side.piece();
-            match payload_holds(asking.database, told.rule, piece, &mut steps, &mut Variables::default()) {
-                Answer::Yes { offset } => found.push((told.rule, told.offset.or(offset))),
-                Answer::No => self.is_spent |= !memory.wait_for_packet(told),
-                Answer::Spent => self.is_spent = true,
+            if !asked.is_searched {
+                self.side.keep_asking(database, told.rule);
+            }
+        }
+        for ready in self.side.take_ready() {
+            let is_whole = database.rules[ready.rule as usize].content_lists() == 0;
+            match self.half(ready.rule, false) {
+                Some(half) => found.push((ready.rule, half.offset.or(ready.offset))),
+                None if is_whole => found.push((ready.rule, ready.offset)),
+                None => self.keep(Half { rule: ready.rule, is_of_bytes: true, offset: ready.offset }),
             }
         }
         self.is_spent |= std::mem::take(&mut self.side.is_spent);
         found.sort_unstable();
         found
+    }
+
+    fn half(&self, rule: u32, is_of_bytes: bool) -> Option<Half> {
+        self.halves.iter().copied().find(|half| half.rule == rule && half.is_of_bytes == is_of_bytes)
+    }
+
+    fn keep(&mut self, half: Half) {
+        let is_known = self.half(half.rule, half.is_of_bytes).is_some();
+        let has_room = self.halves.len() < HALVES_MAX;
+        if !is_known && has_room {
+            self.halves.push(half);
+        }
+        self.is_spent |= !is_known && !has_room;
     }
 }

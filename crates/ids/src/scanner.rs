@@ -14,6 +14,7 @@ use crate::memory::Memory;
 use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
 use crate::ruleset::transform::Made;
+use crate::search::Search;
 use crate::stream::Stream;
 use crate::views::ViewId;
 use lockgate_model::{
@@ -107,29 +108,52 @@ impl Transmission {
     }
 
     /// A head is there: its line and its fields.
-    fn fill_head(&mut self) {
+    fn fill_head(&mut self, part: PartId, buffer: Buffer, sink: &mut dyn Sink) {
         let mut came = std::mem::take(&mut self.line);
         let line_length = came.len();
         for bytes in [b"\r\n", &self.header[..], b"\r\n"] {
             came.extend_from_slice(bytes);
         }
         self.header.clear();
-        self.push_raw(&came);
-        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
-        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
-        let head = Head::new(&database.views, came, line_length, *direction);
-        let mut found: Vec<u32> = Vec::new();
-        if let Some(search) = database.search_in(Searched::Head(*direction), kind.as_deref(), &concerns) {
-            search.in_head(&head, &mut found);
+        let head = Head::new(&self.database.views, came, line_length, self.direction);
+        let is_of_connection = self.raw.as_ref().is_some_and(|raw| raw.begins_with(head.came()));
+        let (mut found, mut of_connection) = (Vec::new(), Vec::new());
+        if let Some(search) = self.search_of_head(is_of_connection) {
+            search.in_head(&head, &mut found, &mut of_connection);
         }
+        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for view in head.views() {
             found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
         }
-        candidates.look_at_head(asking, head, &mut found);
+        candidates.look_at_head(asking, &head, &mut found);
+        // What holds of it and waits for bytes is asked of all of them.
+        self.tell(part, buffer, sink);
+        match &mut self.raw {
+            Some(raw) if is_of_connection => {
+                let Self { database, facts, memory, direction, transaction, .. } = self;
+                let asking =
+                    Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+                raw.push_head(asking, head.came(), &of_connection);
+            }
+            _ => self.push_raw((head.came(), true)),
+        }
+        self.candidates.keep_head(head);
     }
 
-    fn push_raw(&mut self, bytes: &[u8]) {
+    /// The search for heads, or for heads and what the bytes of the connection are searched for.
+    fn search_of_head(&self, is_of_connection: bool) -> Option<Arc<Search>> {
+        let Self { database, facts, kind, direction, .. } = self;
+        let in_head = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let in_either = |rule: u32| facts.concern_in_either(&database.rules[rule as usize], *direction);
+        match is_of_connection {
+            true => database.search_in(Searched::HeadAndBytes(*direction), kind.as_deref(), &in_either),
+            false => database.search_in(Searched::Head(*direction), kind.as_deref(), &in_head),
+        }
+    }
+
+    /// Bytes of the connection, and whether no more are at hand.
+    fn push_raw(&mut self, bytes: (&[u8], bool)) {
         let Self { database, facts, kind, memory, direction, transaction, raw, .. } = self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         if let Some(raw) = raw {
@@ -212,10 +236,8 @@ impl Transmission {
             |place, concerns: &dyn Fn(u32) -> bool| database.search_in(place, kind.as_deref(), concerns);
         let as_it_came = || match &self.raw {
             Some(_) if part == PartId::ROOT => {
-                let concerns = |rule: u32| match &database.rules[rule as usize] {
-                    rule if rule.content_lists() == 0 => facts.concern_in_bytes(rule, *direction),
-                    rule => facts.concern(rule, *direction),
-                };
+                let concerns =
+                    |rule: u32| facts.concern_in_either(&database.rules[rule as usize], *direction);
                 let search = search(Searched::BodyAndBytes(*direction), &concerns);
                 Stream::of_connection(Arc::clone(views), search)
             }
@@ -230,8 +252,24 @@ impl Transmission {
         as_it_came.into_iter().chain(transformed).collect()
     }
 
-    /// The streams of a part go on, or end.
-    fn run(&mut self, part: PartId, chunk: Option<&[u8]>, sink: &mut dyn Sink) {
+    /// Content comes: of what is all that came no more at a time than is looked at of it, so that what waits for bytes is asked of all that
+    /// come behind.
+    fn push_content(&mut self, part: PartId, mut chunk: &[u8], sink: &mut dyn Sink) {
+        self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
+        let is_searched = self.streams.iter().any(|(of, its)| *of == part && its.is_of_connection());
+        while !chunk.is_empty() {
+            let raw = self.raw.as_ref().filter(|_| part == PartId::ROOT);
+            let (now, rest) = chunk.split_at(chunk.len().min(raw.map_or(usize::MAX, Raw::room)));
+            if part == PartId::ROOT && !is_searched {
+                self.push_raw((now, rest.is_empty()));
+            }
+            self.run(part, Some((now, rest.is_empty())), sink);
+            chunk = rest;
+        }
+    }
+
+    /// The streams of a part go on, or end. `chunk` says whether no more is at hand.
+    fn run(&mut self, part: PartId, chunk: Option<(&[u8], bool)>, sink: &mut dyn Sink) {
         let Self { database, facts, kind, memory, direction, transaction, candidates, streams, raw, .. } =
             self;
         let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
@@ -241,16 +279,11 @@ impl Transmission {
                 candidates.look(asking, view, piece, &mut found);
             };
             match (chunk, &mut *raw) {
-                (Some(mut left), Some(raw)) if stream.is_of_connection() => {
-                    while !left.is_empty() {
-                        let (now, rest) = left.split_at(left.len().min(raw.room()));
-                        stream.push(now, &mut look);
-                        let found = stream.found_of_connection();
-                        raw.push_searched(asking, kind.as_deref(), (now, rest.is_empty()), found);
-                        left = rest;
-                    }
+                (Some(chunk), Some(raw)) if stream.is_of_connection() => {
+                    stream.push(chunk.0, &mut look);
+                    raw.push_searched(asking, kind.as_deref(), chunk, stream.found_of_connection());
                 }
-                (Some(chunk), _) => stream.push(chunk, &mut look),
+                (Some((chunk, _)), _) => stream.push(chunk, &mut look),
                 (None, _) => {
                     stream.end(database, &mut look);
                     candidates.is_spent |= stream.is_spent;
@@ -309,12 +342,7 @@ impl Scanner for Transmission {
     fn push(&mut self, part: PartId, buffer: Buffer, chunk: &[u8], sink: &mut dyn Sink) -> Want {
         match (buffer, self.direction) {
             (Buffer::FileData, _) => {
-                let is_searched = self.streams.iter().any(|(of, its)| *of == part && its.is_of_connection());
-                if part == PartId::ROOT && !is_searched {
-                    self.push_raw(chunk);
-                }
-                self.hashing.iter_mut().filter(|own| own.part == part).for_each(|own| own.push(chunk));
-                self.run(part, Some(chunk), sink);
+                self.push_content(part, chunk, sink);
                 Want::More
             }
             (Buffer::HttpRequestLine, Direction::ToServer)
@@ -324,7 +352,7 @@ impl Scanner for Transmission {
             }
             (Buffer::MailHeader, _) => self.gather_mail(part, chunk),
             (Buffer::Payload, _) => {
-                self.push_raw(chunk);
+                self.push_raw((chunk, true));
                 Want::More
             }
             _ if filled::sticky(buffer).is_some() => gather(&mut self.whole, chunk),
@@ -340,7 +368,7 @@ impl Scanner for Transmission {
                 self.streams.retain(|(of, _)| *of != part);
             }
             (Buffer::HttpHeader, Direction::ToServer) | (Buffer::HttpResponseHeader, Direction::ToClient) => {
-                self.fill_head();
+                self.fill_head(part, buffer, sink);
                 self.tell(part, buffer, sink);
             }
             (Buffer::Payload, _) => self.tell(part, buffer, sink),

@@ -3,7 +3,7 @@
 use crate::stream::{PIECE_BYTES, STEP_BYTES};
 use crate::{Database, Sources};
 use lockgate_model::{
-    Buffer, Class, Database as _, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Protocol,
+    Buffer, Class, Database as _, Direction, FileType, Flow, FlowState, Hit, Part, PartId, Protocol, Reason,
     Security, Sink, Transaction, TransactionId, Want,
 };
 use std::sync::Arc;
@@ -58,6 +58,10 @@ fn part(id: u32) -> Part {
 struct Found(Vec<(u32, Class, Buffer, Option<u64>)>);
 
 impl Sink for Found {
+    fn incomplete(&mut self, _part: PartId, reason: Reason) {
+        panic!("not inspected: {reason:?}");
+    }
+
     fn hit(&mut self, hit: Hit) {
         let id = hit.signature.as_ref().map_or(0, |signature| signature.id);
         self.0.push((id, hit.class, hit.buffer, hit.offset));
@@ -363,6 +367,65 @@ alert http any any -> any any (msg:"10"; content:"farther"; sid:10;)"#;
             assert_eq!(told(&long, Direction::ToClient, piece), of_payload(&[2, 9]), "pieces of {piece}");
         }
     }
+}
+
+/// What is asked of the bytes may come long before what is asked of a buffer, and long behind it.
+#[test]
+fn a_buffer_and_bytes_far_from_each_other() {
+    let rules = r#"alert http any any -> any any (msg:"1"; http.method; content:"GET"; pkt_data; content:"late"; sid:1;)
+alert http any any -> any any (msg:"2"; http.method; content:"GET"; pkt_data; content:"first"; sid:2;)
+alert http any any -> any any (msg:"3"; file.data; content:"early"; pkt_data; content:"late"; sid:3;)
+alert http any any -> any any (msg:"4"; file.data; content:"late"; pkt_data; content:"first"; sid:4;)
+alert http any any -> any any (msg:"5"; http.method; content:"GET"; pkt_data; pcre:"/l.te/"; sid:5;)
+alert http any any -> any any (msg:"6"; http.method; content:"GET"; pkt_data; content:"early"; content:"late"; distance:0; sid:6;)
+alert http any any -> any any (msg:"7"; http.method; content:"POST"; pkt_data; content:"late"; sid:7;)
+alert http any any -> any any (msg:"8"; http.host; content:"www"; pkt_data; pcre:"/^GET/"; sid:8;)"#;
+    // Where rules look at bytes alone, and where none looks at the content, it is searched otherwise.
+    let others = format!("{rules}\nalert http any any -> any any (content:\"farthest\"; sid:9;)");
+    let no_content: Vec<&str> = rules.lines().filter(|rule| !rule.contains("file.data")).collect();
+    let mut content = vec![b'.'; 4 * PIECE_BYTES];
+    for (at, text) in [(0, &b"first"[..]), (9_000, b"early"), (3 * PIECE_BYTES, b"late")] {
+        content[at..at + text.len()].copy_from_slice(text);
+    }
+    let header = format!("X: {}\r\n{}", "x".repeat(20_000), GET.header);
+    let message = Message { header: &header, content: &content, ..GET };
+    for (rules, want) in [
+        (rules, &[1, 2, 3, 4, 5, 8][..]),
+        (&*others, &[1, 2, 3, 4, 5, 8]),
+        (&*no_content.join("\n"), &[1, 2, 5, 8]),
+    ] {
+        let database = compiled(rules);
+        for piece in [100, 4096, 65_536, content.len()] {
+            let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+            let mut found = ids(&message.run(&mut *flow, Direction::ToServer, piece));
+            found.sort_unstable();
+            assert_eq!(found, want, "in pieces of {piece}");
+        }
+    }
+}
+
+/// What waited for bytes that did not come is over with its transaction, however many follow on the connection.
+#[test]
+fn what_waits_ends_with_its_exchange() {
+    let rules = r#"alert http any any -> any any (msg:"1"; http.method; content:"GET"; pkt_data; content:"never"; sid:1;)
+alert http any any -> any any (msg:"2"; http.method; content:"GET"; pkt_data; pcre:"/n.ver/"; sid:2;)"#;
+    let mut flow = compiled(rules).open_flow(&flow(Protocol::Http));
+    for _ in 0..200 {
+        assert_eq!(ids(&GET.run(&mut *flow, Direction::ToServer, 1)), [0_u32; 0]);
+    }
+}
+
+#[test]
+fn what_packets_alone_have_is_not_taken_for_there() {
+    let rule =
+        r#"alert http any any -> any any (tcp.hdr; content:"|00 50|"; pkt_data; content:"begin"; sid:1;)"#;
+    let mut sources = Sources::new();
+    sources.add("test.rules", rule.as_bytes());
+    let (database, report) = sources.compile(Arc::new(|| 0));
+    assert_eq!((report.failures.len(), report.wire), (0, 1));
+    let mut flow = Arc::new(database).open_flow(&flow(Protocol::Http));
+    let found = Message { content: b"begin", ..GET }.run(&mut *flow, Direction::ToServer, 5);
+    assert_eq!(ids(&found), [0_u32; 0]);
 }
 
 #[test]

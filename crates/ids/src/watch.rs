@@ -218,7 +218,7 @@ impl Watch {
         // What is spoken may be known only later: the packet is asked about that.
         let concerns = |rule: u32| facts.is_way_of(&database.rules[rule as usize], direction);
         let side = sides[at(direction)].get_or_insert_default();
-        side.push(database, search.as_deref(), (chunk.offset, chunk.bytes), &concerns);
+        side.push(database, search.as_deref(), (chunk.offset, chunk.bytes, true), &concerns);
     }
 
     /// What its packets of that direction are searched for, and what they bring to its stream.

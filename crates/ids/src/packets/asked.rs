@@ -45,6 +45,10 @@ pub(crate) struct Asked {
     pub is_of_flow: bool,
     /// Which of the rule's lists are about packets: a bit for each. The others are about what a protocol made of the stream.
     pub lists: u64,
+    /// Whether it asks for the bytes of a header.
+    pub has_headers: bool,
+    /// Of a rule that asks of what a protocol made of the stream, too: whether the stream is searched for a pattern of it.
+    pub is_searched: bool,
 }
 
 /// Whether a list is about packets.
@@ -86,6 +90,11 @@ impl Asked {
             occasion: occasion(rule),
             is_of_flow: is_of_flow(rule),
             lists,
+            has_headers: rule
+                .lists
+                .iter()
+                .any(|list| is_of_packets(list.sticky) && list.sticky != Sticky::Payload),
+            is_searched: false,
         })
     }
 

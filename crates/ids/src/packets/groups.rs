@@ -76,6 +76,8 @@ pub(crate) struct GroupsBuilder {
     gathered: [Gathered; 8],
     events: HashMap<Event, Vec<u32>>,
     protocol_events: HashMap<Box<str>, Vec<u32>>,
+    /// What is looked for in streams that go either way, for rules that ask of what a protocol makes of them, too.
+    mixed: [SearchBuilder; 2],
     is_mixed: bool,
 }
 
@@ -98,7 +100,7 @@ pub(crate) struct Groups {
     groups: [Group; 8],
     /// What tells the ends of packets apart, for rules that are not searched for.
     pub ends: Option<Ends>,
-    /// Whether a rule asks of a stream besides what a protocol makes of it: it is not searched for there.
+    /// Whether a rule asks of a stream besides what a protocol makes of it: packets are not searched for it.
     pub is_mixed: bool,
     /// Rules that ask for an event of a packet or stream.
     events: HashMap<Event, Vec<u32>>,
@@ -141,14 +143,20 @@ impl GroupsBuilder {
         }
     }
 
-    /// One more rule, which asks of the stream besides what a protocol makes of it.
-    pub fn add_mixed(&mut self) {
+    /// One more rule, which asks of the stream besides what a protocol makes of it; says whether it is searched for.
+    pub fn add_mixed(&mut self, rule: u32, flow: &FlowTest, fast: Option<FastPattern<'_>>) -> bool {
         self.is_mixed = true;
+        let Some(fast) = fast else { return false };
+        let ways = self.mixed.iter_mut().zip(DIRECTIONS);
+        let mut own = ways.filter(|(_, its)| flow.direction.is_none_or(|wanted| wanted == *its));
+        own.all(|(way, _)| way.add(fast, rule))
     }
 
-    /// What is looked for in streams that go this way.
-    pub fn stream(&self, direction: Direction) -> &SearchBuilder {
-        &self.gathered[index(Carrier::Tcp, direction)].stream
+    /// What is looked for in a connection that no packets are seen of, in what goes this way.
+    pub fn connection(&self, direction: Direction) -> SearchBuilder {
+        let of_streams = &self.gathered[index(Carrier::Tcp, direction)].stream;
+        let mixed = &self.mixed[usize::from(direction == Direction::ToClient)];
+        SearchBuilder::default().and(of_streams).and(mixed)
     }
 
     /// No more.
@@ -200,7 +208,7 @@ impl Groups {
 
     /// Whether patterns are looked for in streams.
     pub fn reads_streams(&self) -> bool {
-        self.groups.iter().any(|group| !group.stream.is_empty())
+        self.is_mixed || self.groups.iter().any(|group| !group.stream.is_empty())
     }
 
     /// The rules that such a packet may be about.

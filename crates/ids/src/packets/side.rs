@@ -22,8 +22,8 @@ const STEPS_MAX: u64 = 100_000;
 #[derive(Clone, Copy, Debug)]
 struct Open {
     rule: u32,
-    /// How much of the side had come by then.
-    since: u64,
+    /// How much of the side had come by then; `None` where it is asked of all that comes.
+    since: Option<u64>,
 }
 
 /// A rule whose contents are there.
@@ -51,12 +51,13 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Bytes of the side, and the search for all that it may be about, the same each time. `concerns` says whether a rule is about the flow at all.
+    /// Bytes of the side, and the search for all that it may be about, the same each time. `is_last` says whether no more are at hand,
+    /// `concerns` whether a rule is about the flow at all.
     pub fn push(
         &mut self,
         database: &Database,
         search: Option<&Search>,
-        (offset, bytes): (u64, &[u8]),
+        (offset, bytes, is_last): (u64, &[u8], bool),
         concerns: &dyn Fn(u32) -> bool,
     ) {
         if self.base + self.held.len() as u64 != offset {
@@ -66,11 +67,12 @@ impl Side {
         let mut left = bytes;
         while !left.is_empty() {
             let (now, rest) = left.split_at(left.len().min(self.room()));
+            search.into_iter().for_each(|search| self.begin(search));
             self.hold(now);
             if let Some(search) = search {
                 self.find(search, now, concerns);
             }
-            self.ask(database, rest.is_empty());
+            self.ask(database, is_last && rest.is_empty());
             left = rest;
         }
     }
@@ -91,8 +93,10 @@ impl Side {
         concerns: &dyn Fn(u32) -> bool,
     ) {
         self.is_new = true;
+        let own = own.filter(|_| reach > 0);
+        own.into_iter().for_each(|own| self.begin(own));
         self.hold(bytes);
-        if let (Some(own), 1..) = (own, reach) {
+        if let Some(own) = own {
             self.find(own, bytes.get(..reach).unwrap_or(bytes), concerns);
         }
         self.open(found, concerns);
@@ -118,9 +122,19 @@ impl Side {
         self.base = offset;
     }
 
+    /// Begins with its own search, behind what another has searched: what may go on from there is taken up.
+    fn begin(&mut self, search: &Search) {
+        if self.search.is_none() {
+            let mut state = search.begin();
+            let tail = self.held.len().saturating_sub(search.longest);
+            search.scan(&mut state, &self.held[tail..], &mut Patterns::default());
+            self.search = Some(state);
+        }
+    }
+
     /// Searches bytes that are held, behind those that were searched before.
     fn find(&mut self, search: &Search, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
-        let state = self.search.get_or_insert_with(|| search.begin());
+        let Some(state) = &mut self.search else { return };
         let mut found = std::mem::take(&mut self.found);
         search.scan(state, bytes, &mut found);
         self.open(search.rules(&found), concerns);
@@ -134,11 +148,22 @@ impl Side {
         for rule in rules {
             let is_open = self.open.iter().any(|open| open.rule == rule);
             if !is_open && concerns(rule) {
-                self.is_spent |= self.open.len() >= OPEN_MAX;
-                self.open.truncate(OPEN_MAX - 1);
-                self.open.push(Open { rule, since });
+                self.add(Open { rule, since: Some(since) });
             }
         }
+    }
+
+    fn add(&mut self, open: Open) {
+        self.is_spent |= self.open.len() >= OPEN_MAX;
+        self.open.truncate(OPEN_MAX - 1);
+        self.open.push(open);
+    }
+
+    /// A rule that no pattern of the bytes is searched for: it is asked of what is held and of all that comes, until it holds.
+    pub fn keep_asking(&mut self, database: &Database, rule: u32) {
+        self.open.retain(|open| open.rule != rule);
+        self.add(Open { rule, since: None });
+        self.ask(database, true);
     }
 
     /// The rules that may hold are asked of what is held.
@@ -158,7 +183,7 @@ impl Side {
                     *is_spent |= !has_room;
                     false
                 }
-                Answer::No => one.since > *base,
+                Answer::No => one.since.is_none_or(|since| since > *base),
                 Answer::Spent => {
                     *is_spent = true;
                     false

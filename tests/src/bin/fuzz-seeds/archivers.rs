@@ -1,5 +1,5 @@
-//! Seeds that no program here packs: RAR, LHA's rarer methods, zips that are bent. Rule: by each format's structure, with noise
-//! where any bits are read.
+//! Seeds that no program here packs: RAR, LHA's rarer methods. Rule: by each format's structure, with noise where any bits are
+//! read.
 
 use crate::{CUTS, Corpus, words};
 use lockgate_tests::mail::noise;
@@ -15,7 +15,6 @@ pub fn seeds(corpus: &Corpus) {
     rar_versions(corpus);
     rar_filters(corpus);
     lha(corpus);
-    bent_zips(corpus);
 }
 
 fn put(corpus: &Corpus, first: u8, name: &str, content: &[u8]) {
@@ -158,37 +157,5 @@ fn lha(corpus: &Corpus) {
         let sum = header.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
         let file = [&[header.len() as u8, sum][..], &header, &packed, &[0]].concat();
         put(corpus, LHA, &format!("{method}{packed_bytes}.lzh"), &file);
-    }
-}
-
-/// Entries whose end may stand in several places, that are sealed and of unknown length, folders with content.
-fn bent_zips(corpus: &Corpus) {
-    let header = |flags: u16, method: u16, name: &str, length: u32| {
-        let mut header = b"PK\x03\x04\x14\0".to_vec();
-        header.extend([flags, method, 0, 0].into_iter().flat_map(u16::to_le_bytes));
-        header.extend([0, length, length].into_iter().flat_map(u32::to_le_bytes));
-        header.extend([name.len() as u16, 0].into_iter().flat_map(u16::to_le_bytes));
-        header.extend(name.as_bytes());
-        header
-    };
-    let descriptor = |sum: u32, length: u32| {
-        [&b"PK\x07\x08"[..], &sum.to_le_bytes(), &length.to_le_bytes(), &length.to_le_bytes()].concat()
-    };
-    // One descriptor with a wrong sum, one with a wrong length, one that is right.
-    let first = [b"first", &descriptor(1, 5)[..], b"second"].concat();
-    let second = [&first[..], &descriptor(crc32fast::hash(&first), 3), b"third"].concat();
-    let right = descriptor(crc32fast::hash(&second), second.len() as u32);
-    let stored = [&header(8, 0, "a", 0)[..], &second, &right].concat();
-    let behind = [&header(0, 0, "b/", 3)[..], b"abc"].concat();
-    let sealed = [&header(9, 8, "c", 0)[..], &noise(3, 40), &descriptor(7, 40)].concat();
-    let end = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    for (name, parts) in [
-        ("ends", vec![&stored[..], &behind, end]),
-        ("ends-last", vec![&stored[..], b"and more", end]),
-        ("folder", vec![&behind[..], &stored, end]),
-        ("sealed", vec![&sealed[..], &behind, &sealed, end]),
-        ("split", vec![b"PK00", &stored[..], &sealed]),
-    ] {
-        corpus.put_cut("zip", name, &parts.concat());
     }
 }

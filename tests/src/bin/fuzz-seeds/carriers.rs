@@ -7,7 +7,7 @@ use lockgate_tests::mail;
 use std::process::Command;
 
 /// How each is made, and the first byte by which the target knows it.
-const LINES: [(u8, &str, &str); 19] = [
+const LINES: [(u8, &str, &str); 32] = [
     (0, "xz", "xz -c in/text.txt"),
     (0, "xz-x86", "xz -c --check=sha256 --x86 --lzma2 in/code.bin"),
     (0, "xz-delta", "xz -c --check=crc32 --delta=dist=3 --arm --lzma2 in/code.bin; xz -c in/text.txt"),
@@ -25,6 +25,17 @@ const LINES: [(u8, &str, &str); 19] = [
         "7z-others",
         "7zz a -bd -m0=ppmd d.7z in/text.txt > log; 7zz a -bd -m0=arm64 -m1=deflate d.7z in > log; cat d.7z",
     ),
+    (3, "7z-ppmd", "7zz a -bd -m0=ppmd:mem=1m:o=6 g.7z in/text.txt in/code.bin > log; cat g.7z"),
+    (
+        3,
+        "7z-ppmd-long",
+        "seq 9000 > in/numbers; 7zz a -bd -m0=ppmd:mem=64k:o=4 h.7z in/numbers > log; cat h.7z; rm in/numbers",
+    ),
+    (3, "7z-arm", "7zz a -bd -m0=arm -m1=copy i.7z in/code.bin > log; cat i.7z"),
+    (3, "7z-armt", "7zz a -bd -m0=armt -m1=copy j.7z in/code.bin > log; cat j.7z"),
+    (3, "7z-ppc", "7zz a -bd -m0=ppc -m1=copy k.7z in/code.bin > log; cat k.7z"),
+    (3, "7z-sparc", "7zz a -bd -m0=sparc -m1=copy l.7z in/code.bin > log; cat l.7z"),
+    (3, "7z-ia64", "7zz a -bd -m0=ia64 -m1=copy m.7z in/code.bin > log; cat m.7z"),
     (3, "7z-copy", "7zz a -bd -m0=copy e.7z in > log; cat e.7z"),
     (4, "cpio-newc", "find in | cpio -o -H newc"),
     (4, "cpio-crc", "find in | cpio -o -H crc"),
@@ -39,6 +50,12 @@ const LINES: [(u8, &str, &str); 19] = [
     (8, "disc", "genisoimage -quiet -no-pad -o a.iso in; tail -c +32769 a.iso"),
     (8, "disc-joliet", "genisoimage -quiet -no-pad -J -r -o b.iso in; tail -c +32769 b.iso"),
     (8, "data", "head -c 300 in/code.bin"),
+    (8, "zip-behind", "zip -qr n.zip in; cat in/text.txt n.zip; printf 'and more'"),
+    (7, "lha-in-program", "jlha a p.lzh in/text.txt > log; cat in/code.bin p.lzh"),
+    (7, "arj-in-program", "arj a q.arj in/text.txt > log; cat in/code.bin q.arj"),
+    (7, "cab-in-program", "gcab -c r.cab in/text.txt > log; cat in/code.bin r.cab"),
+    (7, "bzip2-in-script", "printf '#!/bin/sh\\ntail -n +3 $0 | bzip2 -d\\nexit\\n'; bzip2 -c in/text.txt"),
+    (7, "zip-in-program", "zip -qr o.zip in; cat in/code.bin o.zip"),
 ];
 
 /// Writes all of them.

@@ -7,8 +7,10 @@ mod carriers;
 mod dialogues;
 mod documents;
 mod http;
+mod packers;
 mod packets;
 mod perl;
+mod programs;
 mod rules;
 mod settings;
 mod signatures;
@@ -36,6 +38,7 @@ fn main() {
     mailboxes(&corpus);
     archives(&corpus, &samples);
     archivers::seeds(&corpus);
+    packers::seeds(&corpus);
     carriers::seeds(&corpus);
     documents::seeds(&corpus);
     filetypes(&corpus, &samples);

@@ -1,7 +1,10 @@
 //! Seeds of ClamAV's databases, and of what is scanned with them. Rule: each kind of line, right and wrong.
 
+use crate::programs;
 use crate::{CUTS, Corpus};
-use lockgate_tests::icons;
+use lockgate_tests::process::run;
+use lockgate_tests::{Directory, mail};
+use std::process::Command;
 
 /// Signatures that the end of a file decides, files described by their container, rules.
 const LATE: &str = "A;Engine:81-255,Target:0;0&1;6162;0/(?P<a>x|[^a-c\\\\]\\d)*?(?=y)\\1{2,3}(?i:z)$/smi\nB;Target:0;1;6162;EOF-5,3:0&(0>1)/(?<!a)b++|\\Qx\\E\\x41[[:alpha:]]/gre::i\n\
@@ -55,14 +58,47 @@ pub fn seeds(corpus: &Corpus) {
             );
         }
     }
+    containers(corpus);
     scanned(corpus);
+}
+
+/// Databases in one file: with sums that are right and not, signed by nobody who may, as a tar and gzipped.
+fn containers(corpus: &Corpus) {
+    let directory = Directory::new("containers");
+    directory.write("a.ndb", "A:0:*:616263646566\n");
+    directory.write("COPYING", "free");
+    run(Command::new("sh")
+        .args(["-ec", "tar --format=v7 -cf a.tar a.ndb COPYING; gzip -n -k a.tar"])
+        .current_dir(directory.path()));
+    for (name, path) in [("plain", "a.tar"), ("gzipped", "a.tar.gz")] {
+        let content = std::fs::read(directory.join(path)).expect("it was made");
+        let sum = Command::new("md5sum").arg(directory.join(path)).output().expect("md5sum runs").stdout;
+        let sum = String::from_utf8_lossy(&sum[..32]).into_owned();
+        let signature: String = mail::noise(3, 170).iter().map(|byte| char::from(b'a' + byte % 26)).collect();
+        for (kind, sum, signature) in [
+            ("right", &*sum, &*signature),
+            ("wrong", &sum.replace('1', "2"), "x"),
+            ("none", "x", "x"),
+            ("short", &sum, "?"),
+        ] {
+            let mut head =
+                format!("ClamAV-VDB:1 Jan 2026 00-00 +0000:1:1:90:{sum}:{signature}:x:1").into_bytes();
+            head.resize(512, b' ');
+            let file = [&b"a.cvd\na.cud\n\n"[..], &head, &content].concat();
+            corpus.put("antivirus_database", &format!("{name}.{kind}"), &file);
+            corpus.put("antivirus_database", &format!("{name}.{kind}.cut"), &file[..file.len() * 2 / 3]);
+        }
+    }
 }
 
 /// What is scanned with all those signatures, and with a database of which bytes are others.
 fn scanned(corpus: &Corpus) {
     /// Windows programs, which are to come as each kind of file.
-    const PROGRAMS: [usize; 2] = [8, 13];
-    let program = program();
+    const PROGRAMS: [usize; 8] = [8, 13, 14, 15, 16, 17, 18, 19];
+    let program = programs::windows();
+    let asked = [&program, &b"\x93\xd7\x1c\xe5\xb2\xa8\x4f\xc9\xe1\x6a kernel32 This program"[..]].concat();
+    let many: Vec<u8> =
+        (0..13_u8).flat_map(|number| [0x93, 0xd7, 0x1c, 0xe5, number, 0xb2, 0xa8, 0x4f, 0xc9]).collect();
     let texts: &[&[u8]] = &[
         b"abcd efgh mn..op qr...st uvxy ijkl",
         b"efgh",
@@ -78,7 +114,15 @@ fn scanned(corpus: &Corpus) {
         b"<script>var ab=1;eval('x=\"world\"')/*c*/</script><a href='x y'>y&amp;&#65;<!-- q -->efgh",
         b"<script>// c\nfunction f(a,b){var x=1.5e+3,y=0x1f,z=[1,2],w='a'+\"b\"+'c\\'d';return x.y(a)+b++;}\
           var $q_=99999999999,r=2.;f(1);(function(){var t=2;t.u=t})(\\u0041b,x+=1e5,3.7E-2,'n000'#@`</script>",
-        &program_with_icons(),
+        &programs::with_icons(),
+        &programs::with_imports(),
+        &programs::with_version(),
+        &programs::elf(),
+        &programs::mach_o(),
+        &asked,
+        &[&program[..], &many, b"a\x05ba\x05bcnothing"].concat(),
+        b"some text <A HREF=x>world, n000",
+        b"bbbb aaaa..bbb x 0x1f 1f2e abcd12 abcde aaaa\x01\x02",
     ];
     for (index, text) in texts.iter().enumerate() {
         // As it is stored, and with one byte that differs.
@@ -98,55 +142,4 @@ fn scanned(corpus: &Corpus) {
             }
         }
     }
-}
-
-/// A Windows program with one section and two no-ops at its entry point.
-fn program() -> Vec<u8> {
-    let mut bytes = vec![0; 0x400];
-    bytes[..2].copy_from_slice(b"MZ");
-    bytes[0x3c] = 0x80;
-    bytes[0x80..0x84].copy_from_slice(b"PE\0\0");
-    bytes[0x84..0x86].copy_from_slice(&[0x4c, 0x01]);
-    bytes[0x86] = 1;
-    bytes[0x94] = 0xe0;
-    bytes[0x98..0x9a].copy_from_slice(&[0x0b, 0x01]);
-    // Entry point, section alignment, file alignment, size of the headers.
-    for (at, value) in [(16, 0x1000_u32), (32, 0x1000), (36, 0x200), (60, 0x200)] {
-        bytes[0x98 + at..0x98 + at + 4].copy_from_slice(&value.to_le_bytes());
-    }
-    let section = 0x98 + 0xe0;
-    bytes[section..section + 5].copy_from_slice(b".text");
-    for (at, value) in [(8, 0x200_u32), (12, 0x1000), (16, 0x200), (20, 0x200)] {
-        bytes[section + at..section + at + 4].copy_from_slice(&value.to_le_bytes());
-    }
-    bytes[0x200..0x202].copy_from_slice(&[0x90, 0x90]);
-    bytes
-}
-
-/// The same, its section full of an icon's pictures: of each depth, and one that a signature names.
-fn program_with_icons() -> Vec<u8> {
-    let sizes = [
-        (16, 16, 4),
-        (32, 32, 8),
-        (24, 24, 24),
-        (48, 48, 32),
-        (32, 32, 1),
-        (32, 32, 16),
-        (40, 38, 32),
-        (20, 22, 8),
-    ];
-    let pictures: Vec<_> =
-        sizes.into_iter().map(|(width, height, depth)| icons::picture(width, height, depth)).collect();
-    let resources = icons::resources(&pictures);
-    let mut bytes = program();
-    bytes.truncate(0x200);
-    let length = (resources.len() as u32).to_le_bytes();
-    // How many directories, the third of which is that of resources; then the section's lengths.
-    bytes[0x98 + 92] = 16;
-    bytes[0x98 + 96 + 16..][..4].copy_from_slice(&icons::ADDRESS.to_le_bytes());
-    for at in [0x98 + 96 + 20, 0x98 + 0xe0 + 8, 0x98 + 0xe0 + 16] {
-        bytes[at..at + 4].copy_from_slice(&length);
-    }
-    bytes.extend(resources);
-    bytes
 }

@@ -1,7 +1,8 @@
 //! `clamav`: the same signatures, the same files, the same names as `clamscan`. Rule: the files are made from signatures
-//! drawn by seed, some to match and some to miss; each difference is printed. Both programs load what was drawn: with all
-//! signatures `clamscan` needs a tenth of a second for each file.
+//! drawn by seed, some to match and some to miss; each difference is printed with its cause, and one without fails. Both
+//! programs load what was drawn: with all signatures `clamscan` needs a tenth of a second for each file.
 
+mod cause;
 mod choice;
 mod file;
 mod pattern;
@@ -10,6 +11,7 @@ mod wrap;
 
 use super::{Directory, files_below};
 use crate::random::Random;
+use cause::Cause;
 use lockgate_tests::gateway::binary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -113,9 +115,10 @@ fn hash_lines(hashed: &[(PathBuf, String)]) -> String {
 }
 
 fn compare(place: &Directory, lists: &Directory) -> Vec<String> {
-    let theirs = clamscan(place.path(), lists.path());
+    let theirs = clamscan(place.path(), lists.path(), &[]);
     let ours = lockgate(place.path(), lists.path());
-    let (mut same, mut hits, mut differences) = (0, 0, Vec::new());
+    let (mut same, mut hits, mut wrong) = (0, 0, Vec::new());
+    let mut causes = BTreeMap::<Cause, usize>::new();
     let files = files_below(place.path());
     for path in &files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -129,25 +132,25 @@ fn compare(place: &Directory, lists: &Directory) -> Vec<String> {
         let only = |of: &BTreeSet<String>, other: &BTreeSet<String>| {
             of.difference(other).cloned().collect::<Vec<_>>().join(" ")
         };
-        differences.push(format!(
-            "difference: {name}: clamscan alone [{}], lockgate alone [{}]",
-            only(theirs, ours),
-            only(ours, theirs)
-        ));
-    }
-    for difference in &differences {
-        println!("clamav: {difference}");
+        let (alone, ours_alone) = (only(theirs, ours), only(ours, theirs));
+        let difference = format!("{name}: clamscan alone [{alone}], lockgate alone [{ours_alone}]");
+        match Cause::of(path, lists.path(), theirs, ours) {
+            Some(cause) => {
+                println!("clamav: difference: {difference}: {}", cause.words());
+                *causes.entry(cause).or_default() += 1;
+            }
+            None => wrong.push(format!("difference without a cause: {difference}")),
+        }
     }
     println!(
-        "clamav: {} files, {hits} hits of clamscan, {same} the same, {} differences",
+        "clamav: {} files, {hits} hits of clamscan, {same} the same, {} differences; explained {causes:?}",
         files.len(),
-        differences.len()
+        files.len() - same
     );
     if std::env::var_os("LOCKGATE_KEEP").is_some() {
         let kept = std::env::temp_dir().join("lockgate-witnesses-kept");
         let _ = Command::new("cp").arg("-r").arg(place.path()).arg(kept).status();
     }
-    let mut wrong = Vec::new();
     if same * 1000 < files.len() * SAME_PER_MILLE {
         wrong.push(format!("{same} of {} files are named alike", files.len()));
     }
@@ -157,10 +160,10 @@ fn compare(place: &Directory, lists: &Directory) -> Vec<String> {
     wrong
 }
 
-fn clamscan(files: &Path, lists: &Path) -> Names {
+fn clamscan(files: &Path, lists: &Path, options: &[&str]) -> Names {
     let mut command = Command::new("clamscan");
     command.args(["--allmatch", "--no-summary", "--recursive", "--detect-pua=yes", "--database"]);
-    command.arg(lists).arg(files).stdin(Stdio::null()).stderr(Stdio::null());
+    command.arg(lists).args(options).arg(files).stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().expect("clamscan is there");
     let mut names = Names::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
