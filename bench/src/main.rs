@@ -1,5 +1,6 @@
 //! `make bench`: measures the gateway side by side with its peers. Rule: a scenario a file, all figures of one run.
 
+mod apart;
 mod crowd;
 mod gateway;
 mod load;

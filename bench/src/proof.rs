@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 /// Where the server is: an address that is none of [`VARIABLES`]' own network.
 pub const ORIGIN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 2), 28080));
-/// Where a proxy goes to the server from whose traffic is listened to.
-pub const SNIFFED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
-/// What stands for whom in the rules. Clients are at 127.0.0.1.
+/// What stands for whom in the rules. Clients are at 127.0.0.1, and a proxy that is listened to at [`crate::apart::SNIFFED`].
 pub const VARIABLES: [(&str, &str); 3] =
-    [("HOME_NET", "[127.0.0.1,127.0.0.3]"), ("EXTERNAL_NET", "!$HOME_NET"), ("HTTP_PORTS", "[80,28080]")];
+    [("HOME_NET", "[127.0.0.1,10.77.0.3]"), ("EXTERNAL_NET", "!$HOME_NET"), ("HTTP_PORTS", "[80,28080]")];
 /// What is fetched to have the rules match.
 const PAGE: &str = "lockgate-bench-proof";
 /// What the server says of a page that is not there, and nothing else says.
@@ -48,11 +46,11 @@ pub fn write(rules: &Rules) -> io::Result<()> {
 /// # Errors
 ///
 /// Where that does not happen: then the rules would cost nothing, and the measurement would say nothing.
-pub fn await_alerts(proxy: SocketAddr, events: &Path) -> io::Result<()> {
+pub fn await_alerts(proxy: SocketAddr, origin: SocketAddr, events: &Path) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         // Who listens tells of an answer with what comes behind it on the same connection to the server.
-        fetch(proxy)?;
+        fetch(proxy, origin)?;
         let told = (FIRST_SIGNATURE..).take(SIGNATURES).filter(|id| has_alert_of(events, *id));
         let told: Vec<u32> = told.collect();
         if told.len() == SIGNATURES {
@@ -67,11 +65,11 @@ pub fn await_alerts(proxy: SocketAddr, events: &Path) -> io::Result<()> {
     }
 }
 
-fn fetch(proxy: SocketAddr) -> io::Result<()> {
+fn fetch(proxy: SocketAddr, origin: SocketAddr) -> io::Result<()> {
     let mut stream = TcpStream::connect(proxy)?;
     write!(
         stream,
-        "GET http://{ORIGIN}/{PAGE} HTTP/1.1\r\nHost: {ORIGIN}\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n"
+        "GET http://{origin}/{PAGE} HTTP/1.1\r\nHost: {origin}\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n"
     )?;
     let mut answer = Vec::new();
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -27,6 +27,23 @@ pub struct Candidate {
     pub pids: Vec<u32>,
 }
 
+/// What is asked of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub origin: SocketAddr,
+    /// How long a page is.
+    pub bytes: usize,
+    /// How many a second; without a number, as many as come.
+    pub pages_per_second: Option<f64>,
+}
+
+impl Load {
+    /// As many pages as come.
+    pub fn freely(origin: SocketAddr, bytes: usize) -> Self {
+        Self { origin, bytes, pages_per_second: None }
+    }
+}
+
 /// What one candidate needed for one kind of page.
 #[derive(Clone, Debug)]
 pub struct Figure {
@@ -67,17 +84,12 @@ pub fn ratio(one: &[Figure], other: &[Figure], part: fn(&Figure) -> f64) -> f64 
     median(one.iter().zip(other).map(|(one, other)| part(one) / part(other)))
 }
 
-/// The figures of each candidate, round by round, of pages of so many bytes.
-pub async fn take(
-    candidates: &[Candidate],
-    origin: SocketAddr,
-    bytes: usize,
-    rounds: usize,
-) -> std::io::Result<Vec<Vec<Figure>>> {
+/// The figures of each candidate, round by round.
+pub async fn take(candidates: &[Candidate], load: Load, rounds: usize) -> std::io::Result<Vec<Vec<Figure>>> {
     let mut all = vec![Vec::new(); candidates.len()];
     for round in 0..=rounds {
         for (candidate, figures) in candidates.iter().zip(&mut all) {
-            let figure = one(candidate, origin, bytes).await?;
+            let figure = one(candidate, load).await?;
             // The first round warms up.
             if round > 0 {
                 figures.push(figure);
@@ -115,11 +127,12 @@ pub fn print_pairs(
     middle
 }
 
-async fn one(candidate: &Candidate, origin: SocketAddr, bytes: usize) -> std::io::Result<Figure> {
+async fn one(candidate: &Candidate, load: Load) -> std::io::Result<Figure> {
+    let Load { origin, bytes, pages_per_second } = load;
     let processor = || candidate.pids.iter().map(|pid| exact_processor_ms(*pid)).sum::<f64>();
     let url = format!("http://{origin}/{bytes}");
     let before = processor();
-    let outcome = web_load::run(candidate.address, &url, bytes, CLIENTS, ROUND).await;
+    let outcome = web_load::run(candidate.address, &url, bytes, CLIENTS, (ROUND, pages_per_second)).await;
     let pages = outcome.latencies.len();
     if let Some(error) = outcome.errors.first() {
         let what = format!("{} of {pages} pages failed at {}: {error}", outcome.errors.len(), candidate.name);

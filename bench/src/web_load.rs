@@ -1,4 +1,4 @@
-//! HTTP clients in a closed loop: [`run`]. Rule: a client asks for its next page when it has the last one, whole.
+//! HTTP clients in a closed loop, or at a pace: [`run`]. Rule: a client asks for its next page when it has the last one, whole.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -37,13 +37,38 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Failures in a row with which a client gives up.
 const FAILURES_MAX: usize = 3;
 
-/// Fetches the page from `clients` connections that are kept alive, for so long.
+/// When the next pages are asked for, by whichever client is free.
+struct Pace {
+    interval: Duration,
+    next: Cell<Instant>,
+}
+
+impl Pace {
+    /// So many pages a second; without a number, as fast as they come.
+    fn new(pages_per_second: Option<f64>) -> Self {
+        let interval = pages_per_second.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(rate.recip()));
+        Self { interval, next: Cell::new(Instant::now()) }
+    }
+
+    /// Waits for the next moment; `false` where that is too late.
+    async fn wait(&self, end: Instant) -> bool {
+        if self.interval.is_zero() {
+            return Instant::now() < end;
+        }
+        let moment = self.next.get();
+        self.next.set(moment + self.interval);
+        tokio::time::sleep_until(moment.min(end).into()).await;
+        moment < end
+    }
+}
+
+/// Fetches the page from `clients` connections that are kept alive, for so long: so many a second, or as fast as they come.
 pub async fn run(
     target: SocketAddr,
     url: &str,
     page_bytes: usize,
     clients: usize,
-    duration: Duration,
+    (duration, pages_per_second): (Duration, Option<f64>),
 ) -> Outcome {
     let authority = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let request: Rc<[u8]> = format!(
@@ -56,13 +81,15 @@ pub async fn run(
     let outcome = Rc::new(RefCell::new(Outcome::default()));
     let connections = Rc::new(Cell::new(0));
     let started = Instant::now();
+    let pace = Rc::new(Pace::new(pages_per_second));
     let client = |_| {
         let (request, outcome, connections) =
             (Rc::clone(&request), Rc::clone(&outcome), Rc::clone(&connections));
+        let pace = Rc::clone(&pace);
         tokio::task::spawn_local(async move {
             let mut client = Client { target, stream: None, input: Vec::new(), connections };
             let mut failures = 0;
-            while started.elapsed() < duration && failures < FAILURES_MAX {
+            while failures < FAILURES_MAX && pace.wait(started + duration).await {
                 let begun = Instant::now();
                 let fetched = tokio::time::timeout(PATIENCE, client.fetch(&request, page_bytes)).await;
                 let failed = match fetched {

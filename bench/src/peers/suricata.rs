@@ -1,4 +1,4 @@
-//! Suricata that reads a capture, or listens to loopback. Rule: its configuration as Debian ships it, with what is said changed; Hyperscan for all
+//! Suricata that reads a capture, or listens to an interface. Rule: its configuration as Debian ships it, with what is said changed; Hyperscan for all
 //! searches, one worker for captures and one for each core for what passes.
 
 use super::{directory, spawn, stop};
@@ -40,7 +40,10 @@ pub fn read(home: &Path, rules: &Rules, capture: &Path, depths: Depths) -> io::R
     finish(command.args(["--runmode", "single", "-r"]).arg(capture))
 }
 
-/// Begins to listen to what passes on loopback and is let through by `filter` (as in tcpdump). It listens when this returns.
+/// How an interface is listened to: by a ring of the kernel's newest kind, with room for some seconds of bursts.
+const RING: [&str; 4] = ["use-mmap=yes", "tpacket-v3=yes", "ring-size=200000", "block-size=1048576"];
+
+/// Begins to listen to what passes on an interface and is let through by `filter` (as in tcpdump). It listens when this returns.
 ///
 /// # Errors
 ///
@@ -50,21 +53,28 @@ pub fn listen(
     rules: &Rules,
     depths: Depths,
     variables: &[(&str, &str)],
-    filter: &str,
+    (interface, filter): (&str, &str),
 ) -> io::Result<Child> {
     let mut command = prepare(home, rules, depths)?;
-    command.args(["--runmode", "workers", "--af-packet=lo", "--set", "stats.interval=1"]);
+    command
+        .args(["--runmode", "workers", "--set", "stats.interval=1"])
+        .arg(format!("--af-packet={interface}"));
+    for setting in [&format!("interface={interface}")[..]].iter().chain(&RING) {
+        command.args(["--set", &format!("af-packet.0.{setting}")]);
+    }
     for (name, value) in variables {
         let group = if name.ends_with("_PORTS") { "port-groups" } else { "address-groups" };
         command.args(["--set", &format!("vars.{group}.{name}={value}")]);
     }
-    let mut child = spawn(command.arg(filter), &home.with_extension("out"))?;
+    let out = home.with_extension("out");
+    let mut child = spawn(command.arg(filter), &out)?;
     let deadline = Instant::now() + PATIENCE;
-    // It tells its figures from the moment when it listens.
-    while Seen::by(home).is_none() {
+    let words = || fs::read_to_string(&out).unwrap_or_default();
+    // What has come before is thrown away, and of a connection that began then nothing is told.
+    while !words().contains("Engine started") {
         if Instant::now() > deadline || child.try_wait()?.is_some() {
             stop(&mut child);
-            let words = fs::read_to_string(home.with_extension("out")).unwrap_or_default();
+            let words = words();
             return Err(io::Error::other(format!("suricata does not listen: {words}")));
         }
         std::thread::sleep(Duration::from_millis(200));

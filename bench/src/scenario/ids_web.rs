@@ -10,9 +10,10 @@ use crate::scenario::mail_speed::SIGNATURES;
 use crate::scenario::web_engines::BEFORE;
 use crate::scenario::web_speed::{Gateways, role};
 use crate::signatures::Signatures;
-use crate::turns::{self, CLIENTS, Candidate};
+use crate::turns::{self, CLIENTS, Candidate, Load};
 use crate::web_lists::Lists;
 use crate::web_origin::PAGES;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 const ROUNDS: usize = 7;
@@ -52,7 +53,7 @@ fn measure(directory: &Path, lists: &Lists, rules: &Rules, signatures: &Signatur
     let (mut candidates, mut gateways) = (Vec::new(), Vec::new());
     for ((program, [all, engines, alone, none]), port) in builds.into_iter().zip((28082..).step_by(10)) {
         let home = directory.join(format!("{port}"));
-        let with = with_rules(&program, &home.join("rules"), lists, signatures, port, rules)?;
+        let with = with_rules(&program, &home.join("rules"), lists, signatures, (port, ORIGIN), rules)?;
         let without = Gateways::start(&program, &home, lists, signatures, port + 2)?;
         let candidate = |name, gateway: &crate::gateway::Gateway| Candidate {
             name,
@@ -66,7 +67,7 @@ fn measure(directory: &Path, lists: &Lists, rules: &Rules, signatures: &Signatur
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for bytes in PAGES {
         let local_set = tokio::task::LocalSet::new();
-        let rounds = turns::take(&candidates, ORIGIN, bytes, turns::rounds(ROUNDS));
+        let rounds = turns::take(&candidates, Load::freely(ORIGIN, bytes), turns::rounds(ROUNDS));
         let rounds = local_set.block_on(&runtime, rounds)?;
         let title = format!("page of {} KB, {CLIENTS} connections", bytes >> 10);
         let ratios = turns::print_pairs(&title, ["gateway", "rules/none"], &candidates, &rounds);
@@ -86,14 +87,15 @@ pub fn with_rules(
     home: &Path,
     lists: &Lists,
     signatures: &Signatures,
-    port: u16,
+    (port, origin): (u16, SocketAddr),
     rules: &Rules,
 ) -> std::io::Result<Gateways> {
     let variables = VARIABLES.map(|(name, value)| format!("\"{name} = {value}\"")).join(", ");
     let table = format!("rules = [{:?}]\nvariables = [{variables}]\n", rules.directory);
     let gateways = Gateways::with_rules(program, home, lists, signatures, port, &table)?;
+    // That rules apply is proved by what the server answers.
     for (gateway, events) in [&gateways.on, &gateways.off].into_iter().zip(Gateways::events(home)) {
-        proof::await_alerts(gateway.address, &events)?;
+        proof::await_alerts(gateway.address, origin, &events)?;
     }
     Ok(gateways)
 }

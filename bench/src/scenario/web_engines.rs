@@ -6,7 +6,7 @@ use crate::peers;
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::scenario::web_speed::{Gateways, role};
 use crate::signatures::Signatures;
-use crate::turns::{self, Candidate};
+use crate::turns::{self, Candidate, Load};
 use crate::web_lists::Lists;
 use crate::web_origin::PAGES;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     let mut server = role(&["origin", &origin.to_string()], origin)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local_set = tokio::task::LocalSet::new();
-    let rounds =
-        local_set.block_on(&runtime, turns::take(&candidates, origin, PAGES[1], turns::rounds(ROUNDS)));
+    let rounds = local_set
+        .block_on(&runtime, turns::take(&candidates, Load::freely(origin, PAGES[1]), turns::rounds(ROUNDS)));
     peers::stop(&mut server);
     let title = format!("page of {} KB, {} connections", PAGES[1] >> 10, turns::CLIENTS);
     turns::print_pairs(&title, ["gateway", "on/off"], &candidates, &rounds?);

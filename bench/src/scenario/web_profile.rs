@@ -34,7 +34,7 @@ fn profile_all(directory: &Path, origin: &str) -> std::io::Result<()> {
     for (name, gateway) in [("all engines on", &gateways.on), ("engines off", &gateways.off)] {
         for bytes in PAGES {
             let url = format!("http://{origin}/{bytes}");
-            let load = |duration| web_load::run(gateway.address, &url, bytes, CLIENTS, duration);
+            let load = |duration| web_load::run(gateway.address, &url, bytes, CLIENTS, (duration, None));
             let local = tokio::task::LocalSet::new();
             // The first pages open the connections.
             local.block_on(&runtime, load(DURATION / 8));

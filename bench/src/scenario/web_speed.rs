@@ -8,7 +8,7 @@ use crate::peers::{await_port, clamd, local, squid, stop};
 use crate::report::Table;
 use crate::scenario::mail_speed::SIGNATURES;
 use crate::signatures::Signatures;
-use crate::turns::{self, CLIENTS, Candidate, Figure};
+use crate::turns::{self, CLIENTS, Candidate, Figure, Load};
 use crate::web_lists::Lists;
 use crate::web_origin::PAGES;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ pub fn run(directory: &Path) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for bytes in PAGES {
         let local_set = tokio::task::LocalSet::new();
-        let rounds = turns::take(&field.candidates, field.origin, bytes, turns::rounds(ROUNDS));
+        let rounds = turns::take(&field.candidates, Load::freely(field.origin, bytes), turns::rounds(ROUNDS));
         let rounds = local_set.block_on(&runtime, rounds)?;
         let figures: Vec<Figure> = rounds.iter().map(|figures| Figure::median(figures)).collect();
         let title = format!("page of {} KB, {CLIENTS} connections", bytes >> 10);

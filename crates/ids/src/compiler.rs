@@ -2,7 +2,8 @@
 
 use crate::classes::Classes;
 use crate::database::{
-    Body, Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, OF_EXCHANGES,
+    Body, Clock, Compiled, CompiledBit, CompiledInteger, CompiledList, CompiledValue, Database, Heads,
+    OF_EXCHANGES,
 };
 use crate::filled;
 use crate::hashing::HashKinds;
@@ -543,7 +544,7 @@ impl Compiler {
         let search = |all: SearchBuilder, view: &ViewId| all.and(&self.searches[usize::from(view.0)]);
         let searches = || views.iter().fold(SearchBuilder::default(), search);
         let connection = self.groups.connection(direction);
-        let with_connection = searches().and_of_connection(&connection);
+        let with_connection = searches().and_within_connection(&connection);
         Body {
             connection: connection.finish(),
             searches: searches().finish(),
@@ -562,7 +563,13 @@ impl Compiler {
 
     fn finish(mut self, clock: Clock) -> Database {
         let directions = [Direction::ToServer, Direction::ToClient];
-        let heads = directions.map(|direction| self.head(direction).finish());
+        let heads = directions.map(|direction| Heads {
+            searches: self.head(direction).finish(),
+            with_connection: self
+                .head(direction)
+                .and_of_connection(&self.groups.connection(direction))
+                .finish(),
+        });
         let bodies = directions.map(|direction| self.body(direction));
         let all = (0..self.views.len() as u16).map(ViewId);
         let of_heads = all.filter(|view| buffer_of(self.views.sticky(*view)).is_some_and(filled::is_of_http));
@@ -570,7 +577,7 @@ impl Compiler {
             self.searches[usize::from(view.0)] = SearchBuilder::default();
         }
         // The last one is for the bytes of a connection.
-        let searches = self.views.len() + heads.len() + 2 * bodies.len() + 1;
+        let searches = self.views.len() + 2 * heads.len() + 2 * bodies.len() + 1;
         let kinds = Kinds::new(
             self.rules.iter().filter(|rule| !rule.lists.is_empty()).map(|rule| &rule.header),
             searches,

@@ -27,8 +27,8 @@ pub struct Database {
     pub(crate) views: Views,
     /// For each view, the searches for the fast patterns in it.
     pub(crate) searches: Vec<Searches>,
-    /// The searches in heads of HTTP on their way to the server, and to the client: those of all their views.
-    pub(crate) heads: [Searches; 2],
+    /// Heads of HTTP on their way to the server, and to the client.
+    pub(crate) heads: [Heads; 2],
     /// Content on its way to the server, and to the client.
     pub(crate) bodies: [Body; 2],
     /// What flows may be about, by their kind.
@@ -55,12 +55,22 @@ pub(crate) enum Searched {
     View(ViewId),
     /// What is made of a head of HTTP that goes this way.
     Head(Direction),
+    /// The same where it is the first that comes, for what the bytes of the connection are searched for, too.
+    HeadAndBytes(Direction),
     /// Content that goes this way, as it came.
     Body(Direction),
     /// The same where it is all that came, for what the bytes of the connection are searched for, too.
     BodyAndBytes(Direction),
     /// The bytes of the connection that go this way.
     Bytes(Direction),
+}
+
+/// Heads of HTTP as they come one way.
+pub(crate) struct Heads {
+    /// What all views of them look for.
+    pub searches: Searches,
+    /// The same together with what the bytes of a connection are searched for.
+    pub with_connection: Searches,
 }
 
 /// Content as it comes one way.
@@ -171,7 +181,8 @@ impl Database {
     /// What the searches take in memory, in bytes.
     pub fn heap_bytes(&self) -> usize {
         let bodies = self.bodies.iter().flat_map(Body::all);
-        self.searches.iter().chain(&self.heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
+        let heads = self.heads.iter().flat_map(|head| [&head.searches, &head.with_connection]);
+        self.searches.iter().chain(heads).chain(bodies).map(Searches::heap_bytes).sum::<usize>()
             + self.groups.heap_bytes()
     }
 }
@@ -194,11 +205,16 @@ impl Database {
         let (number, all) = match place {
             Searched::View(view) => (usize::from(view.0), &self.searches[usize::from(view.0)]),
             Searched::Body(direction) => (views + way(direction), &self.body(direction).searches),
-            Searched::Head(direction) => (views + ways + way(direction), &self.heads[way(direction)]),
+            Searched::Head(direction) => {
+                (views + ways + way(direction), &self.heads[way(direction)].searches)
+            }
             Searched::BodyAndBytes(direction) => {
                 (views + 2 * ways + way(direction), &self.body(direction).with_connection)
             }
-            Searched::Bytes(direction) => (views + 3 * ways, &self.body(direction).connection),
+            Searched::HeadAndBytes(direction) => {
+                (views + 3 * ways + way(direction), &self.heads[way(direction)].with_connection)
+            }
+            Searched::Bytes(direction) => (views + 4 * ways, &self.body(direction).connection),
         };
         kind.map_or_else(|| all.whole(), |kind| kind.search(number, all, concerns))
     }

@@ -53,6 +53,14 @@ impl Facts {
         let is_of_streams = rule.asked.as_ref().is_some_and(Asked::is_of_streams);
         is_of_streams && self.concern(rule, direction) && self.is_on_its_port(rule, direction)
     }
+
+    /// The same for a rule that may be about what is made of the bytes, too.
+    pub fn concern_in_either(&self, rule: &Compiled, direction: Direction) -> bool {
+        match rule.content_lists() {
+            0 => self.concern_in_bytes(rule, direction),
+            _ => self.concern(rule, direction),
+        }
+    }
 }
 
 impl Raw {
@@ -71,6 +79,19 @@ impl Raw {
             self.search.get_or_init(|| database.search_in(Searched::Bytes(direction), kind, &concerns));
         self.side.push(database, search.as_deref(), (self.bytes, bytes, is_last), &concerns);
         self.bytes += bytes.len() as u64;
+    }
+
+    /// A head, the first that comes and no longer than there is room for, in which patterns of these rules were found.
+    pub fn push_head(&mut self, asking: Asking<'_>, bytes: &[u8], found: &[u32]) {
+        let Asking { database, facts, direction, .. } = asking;
+        let concerns = |rule: u32| facts.concern_in_bytes(&database.rules[rule as usize], direction);
+        self.side.push_searched(database, (bytes, true), found.iter().copied(), (None, 0), &concerns);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Whether a head is the first that comes, and no longer than there is room for.
+    pub fn begins_with(&self, head: &[u8]) -> bool {
+        self.bytes == 0 && head.len() <= self.room()
     }
 
     /// How much of the next bytes is looked at at a time.

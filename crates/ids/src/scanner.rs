@@ -14,6 +14,7 @@ use crate::memory::Memory;
 use crate::raw::Raw;
 use crate::ruleset::sticky::Sticky;
 use crate::ruleset::transform::Made;
+use crate::search::Search;
 use crate::stream::Stream;
 use crate::views::ViewId;
 use lockgate_model::{
@@ -114,22 +115,41 @@ impl Transmission {
             came.extend_from_slice(bytes);
         }
         self.header.clear();
-        let Self { database, facts, kind, memory, direction, transaction, candidates, .. } = self;
-        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
-        let concerns = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
-        let head = Head::new(&database.views, came, line_length, *direction);
-        let mut found: Vec<u32> = Vec::new();
-        if let Some(search) = database.search_in(Searched::Head(*direction), kind.as_deref(), &concerns) {
-            search.in_head(&head, &mut found);
+        let head = Head::new(&self.database.views, came, line_length, self.direction);
+        let is_of_connection = self.raw.as_ref().is_some_and(|raw| raw.begins_with(head.came()));
+        let (mut found, mut of_connection) = (Vec::new(), Vec::new());
+        if let Some(search) = self.search_of_head(is_of_connection) {
+            search.in_head(&head, &mut found, &mut of_connection);
         }
+        let Self { database, facts, memory, direction, transaction, candidates, .. } = self;
+        let asking = Asking { database, facts, direction: *direction, transaction: *transaction, memory };
         for view in head.views() {
             found.extend_from_slice(&database.unsearched[usize::from(view.0)]);
         }
         candidates.look_at_head(asking, &head, &mut found);
         // What holds of it and waits for bytes is asked of all of them.
         self.tell(part, buffer, sink);
-        self.push_raw((head.came(), true));
+        match &mut self.raw {
+            Some(raw) if is_of_connection => {
+                let Self { database, facts, memory, direction, transaction, .. } = self;
+                let asking =
+                    Asking { database, facts, direction: *direction, transaction: *transaction, memory };
+                raw.push_head(asking, head.came(), &of_connection);
+            }
+            _ => self.push_raw((head.came(), true)),
+        }
         self.candidates.keep_head(head);
+    }
+
+    /// The search for heads, or for heads and what the bytes of the connection are searched for.
+    fn search_of_head(&self, is_of_connection: bool) -> Option<Arc<Search>> {
+        let Self { database, facts, kind, direction, .. } = self;
+        let in_head = |rule: u32| facts.concern(&database.rules[rule as usize], *direction);
+        let in_either = |rule: u32| facts.concern_in_either(&database.rules[rule as usize], *direction);
+        match is_of_connection {
+            true => database.search_in(Searched::HeadAndBytes(*direction), kind.as_deref(), &in_either),
+            false => database.search_in(Searched::Head(*direction), kind.as_deref(), &in_head),
+        }
     }
 
     /// Bytes of the connection, and whether no more are at hand.
@@ -216,10 +236,8 @@ impl Transmission {
             |place, concerns: &dyn Fn(u32) -> bool| database.search_in(place, kind.as_deref(), concerns);
         let as_it_came = || match &self.raw {
             Some(_) if part == PartId::ROOT => {
-                let concerns = |rule: u32| match &database.rules[rule as usize] {
-                    rule if rule.content_lists() == 0 => facts.concern_in_bytes(rule, *direction),
-                    rule => facts.concern(rule, *direction),
-                };
+                let concerns =
+                    |rule: u32| facts.concern_in_either(&database.rules[rule as usize], *direction);
                 let search = search(Searched::BodyAndBytes(*direction), &concerns);
                 Stream::of_connection(Arc::clone(views), search)
             }

@@ -90,18 +90,24 @@ impl SearchBuilder {
         self.and_of(Of::View(view), other)
     }
 
-    /// With those of another one, which count in the bytes of the connection. What can stand at their beginning only is not among them.
+    /// With those of another one, which count in the bytes of the connection.
     pub fn and_of_connection(self, other: &Self) -> Self {
         self.and_of(Of::Connection, other)
     }
 
-    fn and_of(mut self, of: Of, other: &Self) -> Self {
+    /// The same without what can stand at their beginning only.
+    pub fn and_within_connection(self, other: &Self) -> Self {
+        self.and_of_some(Of::Connection, other, |last| last.is_none())
+    }
+
+    fn and_of(self, of: Of, other: &Self) -> Self {
+        self.and_of_some(of, other, |_| true)
+    }
+
+    fn and_of_some(mut self, of: Of, other: &Self, is_one: impl Fn(&Option<u64>) -> bool) -> Self {
         let mut others: Vec<(&Key, &u32)> = other.known.iter().collect();
         others.sort_unstable_by_key(|(_, id)| **id);
-        for ((bytes, any_case, last, _), id) in others {
-            if of == Of::Connection && last.is_some() {
-                continue;
-            }
+        for ((bytes, any_case, last, _), id) in others.into_iter().filter(|((.., last, _), _)| is_one(last)) {
             for rule in &other.rules[*id as usize] {
                 self.put((bytes.clone(), *any_case, *last, of), *rule);
             }
@@ -379,17 +385,24 @@ impl Search {
         found
     }
 
-    /// Adds the rules that a head may be about, by patterns in their views.
-    pub fn in_head(&self, head: &Head, rules: &mut Vec<u32>) {
-        let mut found = Patterns::default();
+    /// Adds the rules that a head may be about, by patterns in their views, and those that the connection may be about, by patterns in the
+    /// head as it came.
+    pub fn in_head(&self, head: &Head, rules: &mut Vec<u32>, of_connection: &mut Vec<u32>) {
+        let (mut found, mut others) = (Patterns::default(), Patterns::default());
+        let came = head.came().len() as u64;
         self.begin().scan_last(&self.database, &head.bytes, &mut |one| {
-            let counts = self.counts.get(one.pattern.0 as usize);
-            if counts.is_some_and(|counts| counts.is_there(head, one.start as usize..one.end as usize)) {
+            let is_there = |counts: &Counts| counts.is_there(head, one.start as usize..one.end as usize);
+            if one.pattern.0 >= self.of_connection {
+                if one.end <= came {
+                    others.add(one);
+                }
+            } else if self.counts.get(one.pattern.0 as usize).is_some_and(is_there) {
                 found.add(one);
             }
             Interest::More
         });
         rules.extend(self.rules(&found));
+        of_connection.extend(self.rules(&others));
         let singles = self.singles.iter().filter(|single| single.is_in(head));
         singles.for_each(|single| rules.extend_from_slice(&single.rules));
     }

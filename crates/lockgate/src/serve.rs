@@ -26,7 +26,6 @@ const FLUSH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the command.
 pub fn run(arguments: &ArgMatches) -> u8 {
-    memory::settle();
     let path = arguments.get_one::<PathBuf>("config").cloned();
     let config = match Config::load(path.as_deref()) {
         Ok(config) => config,
@@ -110,7 +109,7 @@ fn start(config: &Config, loaded: Loaded) -> Result<Serving, String> {
     let shared = Shared::new(settings.clone(), Arc::new(generation))
         .map_err(|error| format!("{}: {error}", config.file))?;
     shared.events.store(Arc::new(events.clone()));
-    let running = server::start(shared).map_err(|error| error.to_string())?;
+    let running = server::start(shared, Some(memory::UPKEEP)).map_err(|error| error.to_string())?;
     print(&format!("{}\n", greeting(config, running.addresses(), signatures, failed)));
     systemd(&format!("READY=1\nSTATUS=serving with {signatures} signatures\n"));
     events.notice("started", &format!("{signatures} signatures"));

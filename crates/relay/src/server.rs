@@ -7,17 +7,19 @@ use crate::settings::{Listener, Speaks};
 use crate::shared::{Gate, Shared};
 use crate::{http, pop3, smtp};
 use std::fmt;
+use std::future::pending;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// Threads that serve.
 pub struct Running {
@@ -61,8 +63,17 @@ struct Arrival {
     gate: Arc<Gate>,
 }
 
+/// What each thread does from time to time for itself, such as giving back the memory that it has and does not need.
+#[derive(Clone, Copy, Debug)]
+pub struct Upkeep {
+    /// How often.
+    pub interval: Duration,
+    /// What; it may not take long.
+    pub task: fn(),
+}
+
 /// Binds every listener, once for each thread, and begins to serve. What comes back is listening already.
-pub fn start(shared: Arc<Shared>) -> Result<Running, StartError> {
+pub fn start(shared: Arc<Shared>, upkeep: Option<Upkeep>) -> Result<Running, StartError> {
     let wanted = shared.settings.load().threads;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let count = if wanted == 0 { cores } else { wanted };
@@ -81,7 +92,7 @@ pub fn start(shared: Arc<Shared>) -> Result<Running, StartError> {
     let seats: Arc<[Seat]> = seats.into();
     let mut threads = Vec::new();
     for (number, (sockets, queue)) in sockets.into_iter().zip(queues).enumerate() {
-        let worker = Worker { number, seats: Arc::clone(&seats), shared: Arc::clone(&shared) };
+        let worker = Worker { number, seats: Arc::clone(&seats), shared: Arc::clone(&shared), upkeep };
         let thread = std::thread::Builder::new().name(format!("lockgate-{number}"));
         let thread = thread.spawn(move || worker.run(sockets, queue));
         threads.push(thread.map_err(|error| StartError { listener: None, error })?);
@@ -138,6 +149,7 @@ struct Worker {
     number: usize,
     seats: Arc<[Seat]>,
     shared: Arc<Shared>,
+    upkeep: Option<Upkeep>,
 }
 
 impl Worker {
@@ -163,10 +175,20 @@ impl Worker {
             };
             tokio::select! {
                 () = serve => {}
+                () = worker.keep_up() => {}
                 () = worker.drained(&emptied) => {}
                 () = shared.drain.reached(Phase::Stopped) => {}
             }
         });
+    }
+
+    /// Does its upkeep, for as long as it is polled.
+    async fn keep_up(&self) {
+        let Some(Upkeep { interval, task }) = self.upkeep else { return pending().await };
+        loop {
+            sleep(interval).await;
+            task();
+        }
     }
 
     /// Waits for the drain, and then until no connection is left or time is up.
@@ -254,13 +276,13 @@ async fn accept(worker: Rc<Worker>, index: usize, socket: TcpListener, occupied:
                 worker.place(tcp, peer, gate, &occupied.emptied);
             }
             // Nothing is closed by asking again at once.
-            Err(e) if is_exhaustion(&e) => tokio::time::sleep(EXHAUSTION_PAUSE).await,
+            Err(e) if is_exhaustion(&e) => sleep(EXHAUSTION_PAUSE).await,
             // The client has gone before it was accepted, or something of that kind: the next one.
             Err(_) => {}
         }
     }
     let Some(gate) = shared.gates.load().get(index).map(Arc::clone) else { return };
-    while let Ok(Ok((tcp, _))) = timeout(std::time::Duration::ZERO, listener.accept()).await {
+    while let Ok(Ok((tcp, _))) = timeout(Duration::ZERO, listener.accept()).await {
         listener::refuse(&tcp, &gate, "shutting down, come again later");
     }
 }

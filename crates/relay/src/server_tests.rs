@@ -18,7 +18,7 @@ fn serve_pop3(change: impl FnOnce(&mut Settings)) -> Running {
         policy: Arc::new(Policy::default()),
         limits: Arc::default(),
     };
-    start(Shared::new(settings, Arc::new(generation)).unwrap()).unwrap()
+    start(Shared::new(settings, Arc::new(generation)).unwrap(), None).unwrap()
 }
 
 fn greeting(address: SocketAddr) -> String {

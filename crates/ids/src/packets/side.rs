@@ -67,6 +67,7 @@ impl Side {
         let mut left = bytes;
         while !left.is_empty() {
             let (now, rest) = left.split_at(left.len().min(self.room()));
+            search.into_iter().for_each(|search| self.begin(search));
             self.hold(now);
             if let Some(search) = search {
                 self.find(search, now, concerns);
@@ -92,8 +93,10 @@ impl Side {
         concerns: &dyn Fn(u32) -> bool,
     ) {
         self.is_new = true;
+        let own = own.filter(|_| reach > 0);
+        own.into_iter().for_each(|own| self.begin(own));
         self.hold(bytes);
-        if let (Some(own), 1..) = (own, reach) {
+        if let Some(own) = own {
             self.find(own, bytes.get(..reach).unwrap_or(bytes), concerns);
         }
         self.open(found, concerns);
@@ -119,9 +122,19 @@ impl Side {
         self.base = offset;
     }
 
+    /// Begins with its own search, behind what another has searched: what may go on from there is taken up.
+    fn begin(&mut self, search: &Search) {
+        if self.search.is_none() {
+            let mut state = search.begin();
+            let tail = self.held.len().saturating_sub(search.longest);
+            search.scan(&mut state, &self.held[tail..], &mut Patterns::default());
+            self.search = Some(state);
+        }
+    }
+
     /// Searches bytes that are held, behind those that were searched before.
     fn find(&mut self, search: &Search, bytes: &[u8], concerns: &dyn Fn(u32) -> bool) {
-        let state = self.search.get_or_insert_with(|| search.begin());
+        let Some(state) = &mut self.search else { return };
         let mut found = std::mem::take(&mut self.found);
         search.scan(state, bytes, &mut found);
         self.open(search.rules(&found), concerns);

@@ -74,7 +74,7 @@ fn start(change: impl FnOnce(&mut Listener)) -> Running {
     let settings = Settings { listeners: vec![listener], threads: 1, hostname, ..Settings::default() };
     let (policy, limits) = (Arc::new(Policy::default()), Arc::default());
     let generation = Generation { number: 1, databases: vec![Arc::new(Words)], policy, limits };
-    server::start(Shared::new(settings, Arc::new(generation)).unwrap()).unwrap()
+    server::start(Shared::new(settings, Arc::new(generation)).unwrap(), None).unwrap()
 }
 
 /// Says these words in pieces; returns all that came back before the end, and whether that was an orderly one.

@@ -49,7 +49,7 @@ fn start(next_hop: SocketAddr, change: impl FnOnce(&mut Listener)) -> Running {
     let settings = Settings { listeners: vec![listener], threads: 1, ..Settings::default() };
     let (policy, limits) = (Arc::new(Policy::default()), Arc::default());
     let generation = Generation { number: 1, databases: vec![Arc::new(Words)], policy, limits };
-    server::start(Shared::new(settings, Arc::new(generation)).unwrap()).unwrap()
+    server::start(Shared::new(settings, Arc::new(generation)).unwrap(), None).unwrap()
 }
 
 /// Sends the commands in pieces of that size; returns all that came back before the end.

@@ -112,7 +112,7 @@ impl Gate {
         let settings = Settings { listeners: vec![listener], threads: 1, hostname, ..Settings::default() };
         let (policy, limits) = (Arc::new(Policy::default()), Arc::default());
         let generation = Generation { number: 1, databases: vec![Arc::new(Words)], policy, limits };
-        let running = server::start(Shared::new(settings, Arc::new(generation)).unwrap()).unwrap();
+        let running = server::start(Shared::new(settings, Arc::new(generation)).unwrap(), None).unwrap();
         Self { running, directory }
     }
 
