@@ -1,11 +1,12 @@
-//! The gateway's binary. Rule: everything is in the library, where tests and fuzz targets reach it.
+//! The gateway's binary. Rule: everything is in the library, where tests and fuzz targets reach it, but the allocator, which is
+//! the program's own.
+
+mod allocator;
 
 use std::process::ExitCode;
 
-/// A page costs about a hundred pieces of memory, most of them short-lived: an allocator whose free lists are each thread's
-/// own makes them cheaper, and holds less for long downloads than a heap with holes.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     lockgate::run()

@@ -26,6 +26,7 @@ const FLUSH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the command.
 pub fn run(arguments: &ArgMatches) -> u8 {
+    memory::settle();
     let path = arguments.get_one::<PathBuf>("config").cloned();
     let config = match Config::load(path.as_deref()) {
         Ok(config) => config,
