@@ -108,7 +108,10 @@ impl Seen {
 impl Seen {
     /// What has come since.
     pub fn since(self, before: Self) -> Self {
-        Self { packets: self.packets - before.packets, dropped: self.dropped - before.dropped }
+        Self {
+            packets: self.packets.saturating_sub(before.packets),
+            dropped: self.dropped.saturating_sub(before.dropped),
+        }
     }
 
     /// How much of it there was no room for, in words.

@@ -116,7 +116,7 @@ impl Line {
         let all = read(capture)?;
         Ok(Cost {
             seconds: all.seconds - loading.seconds,
-            elapsed: (all.elapsed - loading.elapsed).as_secs_f64(),
+            elapsed: all.elapsed.saturating_sub(loading.elapsed).as_secs_f64(),
             loading: loading.seconds,
             resident_bytes: all.resident_bytes,
             alerts: rules::alerts(&events),
