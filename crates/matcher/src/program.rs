@@ -3,7 +3,7 @@
 //! A segment is a row of [`Atom`]s. Verification keeps the set of offsets at which each atom may begin, as [`Span`]s;
 //! where bytes are still missing, the spans are kept and verification resumes with the next chunk.
 
-use crate::view::{More, View};
+use crate::view::{More, View, agree};
 use crate::wildcard::{Cell, Edge};
 
 /// The longest run compared at once. A run that isn't all there is compared again from its start, so it is short.
@@ -396,7 +396,9 @@ impl Program {
         let values = &self.bytes[start..start + length];
         let present = first.len() + second.len();
         let agrees = match run.kind {
-            RunKind::Exact => values[..first.len()] == *first && values[first.len()..present] == *second,
+            RunKind::Exact => {
+                agree(first, &values[..first.len()]) && agree(second, &values[first.len()..present])
+            }
             RunKind::Masked => {
                 let masks = &self.bytes[start + length..start + 2 * length];
                 masked(first, &values[..first.len()], &masks[..first.len()])
