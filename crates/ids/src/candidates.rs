@@ -8,7 +8,7 @@ use crate::head::Head;
 use crate::memory::Memory;
 use crate::views::ViewId;
 use lockgate_model::{Direction, TransactionId, Wish};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -102,8 +102,10 @@ pub(crate) struct Candidates {
     open: BTreeMap<u32, Open>,
     /// Those that are done with.
     told: Vec<u32>,
-    /// Those of which the bytes of the connection held.
-    raw_told: Vec<u32>,
+    /// Those decided on of which the bytes of the connection held.
+    raw_decided: BTreeSet<u32>,
+    /// Those of which they hold and that wait for what else is noted of the flow, and where each held.
+    raw_waiting: BTreeMap<u32, Option<u64>>,
     /// Views that have been there, whole: where the bytes of each are.
     kept: Vec<(ViewId, Range<usize>)>,
     kept_bytes: Vec<u8>,
@@ -184,26 +186,36 @@ impl Candidates {
         told
     }
 
-    /// Decides on rules that hold in the bytes of the connection, of which no packet is seen.
+    /// Decides on rules that hold in the bytes of the connection, of which no packet is seen: once on each, however often it holds.
     pub fn decide_raw(
         &mut self,
         asking: Asking<'_>,
         found: Vec<(u32, Option<u64>)>,
     ) -> Vec<(u32, Option<u64>, Wish)> {
         let Asking { database, facts, direction, memory, .. } = asking;
+        for (rule, offset) in found.into_iter().filter(|(rule, _)| !self.raw_decided.contains(rule)) {
+            if self.raw_waiting.len() < CANDIDATES_MAX || self.raw_waiting.contains_key(&rule) {
+                self.raw_waiting.entry(rule).or_insert(offset);
+            } else {
+                self.is_spent = true;
+            }
+        }
         let mut told = Vec::new();
-        for (rule, offset) in found {
-            let is_told = self.raw_told.contains(&rule);
-            if self.is_passed || is_told {
-                continue;
+        for (rule, offset) in std::mem::take(&mut self.raw_waiting) {
+            if self.is_passed {
+                break;
             }
             let decision = database.decide(rule, &mut locked(memory), facts.pair(direction));
+            if decision == Decision::NotNow {
+                self.raw_waiting.insert(rule, offset);
+                continue;
+            }
+            self.raw_decided.insert(rule);
             match decision.in_proxy() {
                 Some(Wish::Pass) => self.is_passed = true,
                 Some(wish) => told.push((rule, offset, wish)),
-                None => continue,
+                None => {}
             }
-            self.raw_told.push(rule);
         }
         told
     }

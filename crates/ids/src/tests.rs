@@ -369,6 +369,27 @@ alert http any any -> any any (msg:"10"; content:"farther"; sid:10;)"#;
     }
 }
 
+/// A limit counts a transaction once, and what waits for another rule need not be found again.
+#[test]
+fn rules_about_bytes_are_decided_on_once() {
+    let rules = r#"alert http any any -> any any (content:"a"; detection_filter:track by_src, count 2, seconds 60; sid:1;)
+alert http any any -> any any (content:"a"; threshold:type threshold, track by_src, count 2, seconds 60; sid:2;)
+alert http any any -> any any (content:"GET"; flowbits:isset,late; sid:3;)
+alert http any any -> any any (content:"late"; flowbits:set,late; flowbits:noalert; sid:4;)"#;
+    let content = b"a gap, a gap, a late one";
+    for piece in 1..=content.len() {
+        let database = compiled(rules);
+        let told = || {
+            let mut flow = Arc::clone(&database).open_flow(&flow(Protocol::Http));
+            let mut told = ids(&Message { content, ..GET }.run(&mut *flow, Direction::ToServer, piece));
+            told.sort_unstable();
+            told
+        };
+        let often: Vec<_> = (0..4).map(|_| told()).collect();
+        assert_eq!(often, [vec![3], vec![2, 3], vec![1, 3], vec![1, 2, 3]], "pieces of {piece}");
+    }
+}
+
 /// What is asked of the bytes may come long before what is asked of a buffer, and long behind it.
 #[test]
 fn a_buffer_and_bytes_far_from_each_other() {
