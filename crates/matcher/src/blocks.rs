@@ -3,8 +3,8 @@
 //!
 //! A window is `block + stride - 1` bytes long, or a reach more. Wherever it stands in the stream, exactly one of the offsets
 //! that are multiples of the stride ends a block within it (behind the reach), and which block that is follows from the
-//! offset. All of them are in the table, so one look each `stride` bytes finds the window. Where a look hits, each turn of a
-//! window around the block is tried: by the window's first bytes a sieve refuses most of them, and lists tell the rest apart.
+//! offset. All of them are in the table, so one look each `stride` bytes finds the window. Where a look hits it tells how far
+//! before the block windows may begin: by their first bytes a sieve refuses most of them, and lists tell the rest apart.
 //!
 //! Most of what a mail gateway reads is base64, most of what a web gateway reads is text, and few windows are made of their
 //! characters alone. So runs of either are passed over, or looked at for those windows only.

@@ -209,7 +209,9 @@ mod avx512 {
         let one = _mm512_set1_epi32(1);
         let all_turns = _mm512_set1_epi32(table.all_turns() as i32);
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let lanes = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(stride as i32));
+        // Where each look is, from the first one on, above room for its turns.
+        let mut place = _mm512_mullo_epi32(lanes, _mm512_set1_epi32((stride as i32) << TOLD_AT));
+        let sixteen = _mm512_set1_epi32((16 * stride as i32) << TOLD_AT);
         let (mut done, mut count) = (0, 0);
         while done + 16 <= looks {
             let start = first - 4 + done * stride;
@@ -240,11 +242,12 @@ mod avx512 {
                 _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 27)),
                 _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 22)),
             );
-            let turns = _mm512_and_si512(_mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 17)), all_turns);
-            let hit = _mm512_mask_test_epi32_mask(_mm512_test_epi32_mask(both, one), turns, turns);
-            // Where it is, from the first look on, and its turns.
-            let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((done * stride) as i32));
-            let told = _mm512_or_si512(_mm512_slli_epi32::<TOLD_AT>(place), turns);
+            let turns = _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 17));
+            let known = _mm512_test_epi32_mask(both, one);
+            let hit = _mm512_mask_test_epi32_mask(known, turns, all_turns);
+            // Its place or those of its turns that count.
+            let told = _mm512_ternarylogic_epi32::<0xf8>(place, turns, all_turns);
+            place = _mm512_add_epi32(place, sixteen);
             // SAFETY: at most `looks` ≤ LOOKS_MAX hits come before these sixteen end, and SLACK is room for the rest.
             unsafe {
                 let to = hits.places.as_mut_ptr().add(count);
