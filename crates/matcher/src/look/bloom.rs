@@ -325,16 +325,11 @@ impl Stored for Bloom {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::random::Dice;
 
     #[test]
     fn all_instructions_find_the_same_places() {
-        let mut word = 1u32;
-        let chunk: Vec<u8> = (0..5000)
-            .map(|_| {
-                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (word >> 28) as u8
-            })
-            .collect();
+        let chunk = Dice(1).bytes(5000, 16);
         for (stride, block, fold) in
             [(8, 4, 0), (7, 4, 0x2020_2020), (3, 4, 0), (1, 2, 0), (1, 1, 0), (1, 3, 0)]
         {

@@ -208,16 +208,11 @@ impl Stored for Sieve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::random::Dice;
 
     #[test]
     fn all_instructions_pass_the_same_windows() {
-        let mut word = 1u32;
-        let chunk: Vec<u8> = (0..5000)
-            .map(|_| {
-                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (word >> 28) as u8
-            })
-            .collect();
+        let chunk = Dice(1).bytes(5000, 16);
         for (fold, mask) in [(0, u64::MAX >> 16), (0x2020_2020_2020_2020, u64::MAX >> 40)] {
             let probe = Probe { back: 7, fold, mask };
             let eight = |start: usize| u64::from_le_bytes(*chunk[start..].first_chunk().unwrap());

@@ -1,6 +1,6 @@
 //! What matches, at every cut. Rule: each table row says the pattern, the content and the matches.
 
-mod random;
+pub(crate) mod random;
 mod reference;
 
 use super::*;

@@ -4,12 +4,17 @@ use super::{Found, at_every_cut, reference, scan_cut, scan_for};
 use crate::wildcard::{Cell, CountedBy, Edge, Node, Wildcard};
 use crate::{Anchor, Case, PatternId, PatternSet, Sought};
 
-pub(super) struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
     pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
+    }
+
+    /// So many bytes, each below `sides`.
+    pub fn bytes(&mut self, count: usize, sides: u64) -> Vec<u8> {
+        (0..count).map(|_| self.roll(sides) as u8).collect()
     }
 
     fn cell(&mut self) -> Cell {
