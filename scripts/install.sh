@@ -17,7 +17,7 @@ for group in "$@"; do
         nginx-light apache2-bin apache2-utils haproxy curl nftables iptables iproute2 openssl bzip2 gzip zstd mount util-linux procps \
         squid microsocks python3-websockets python3-grpcio nghttp2-server chromium libnss3-tools fonts-dejavu-core \
         ncompress xz-utils lzip zip 7zip jlha-utils default-jre-headless arj tar cpio binutils genisoimage gcab \
-        fp-utils-3.2.2 mscompress libgsf-bin qpdf sharutils macutils make pkgconf valgrind" ;;
+        fp-utils-3.2.2 mscompress libgsf-bin qpdf sharutils macutils makeself make pkgconf valgrind" ;;
     # A reader of responses that is not ours.
     # And those that unpack archives.
     conformance) packages="$packages python3 libarchive-tools unzip cabextract lhasa libchm-bin unar" ;;

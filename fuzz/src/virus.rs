@@ -15,7 +15,7 @@ pub const SIGNATURES: [(&str, &str); 9] = [
     (
         "a.ldb",
         "L.And;Engine:51-255,Target:0;0&1;61626364;65666768\n\
-        L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Perl;Engine:81-255,Target:0;1;61626364;0/(.)\\1x+(?=y)|z{2,}/gi\n\
+        L.Or;Engine:51-255,Target:0;(0|1)>2;6162;6364\nL.Ends;Engine:51-255,Target:0;0>2;6162{1-3}6364\nL.Cond;Engine:51-255,Target:1,NumberOfSections:1-3,EntryPoint:1-2000;0;9090\nL.Size;Engine:51-255,Target:0,FileSize:1-9;0;61\nL.Perl;Engine:81-255,Target:0;1;61626364;0/(.)\\1x+(?=y)|z{2,}/gi\n\
         L.Number;Engine:81-255,Target:0;0&1;61626364;0(>>4#hb2#>16)\nL.Not;Engine:51-255,Target:0;0=0&1;7a7a7a;61616161\n\
         L.Icon;Engine:51-255,Target:1,IconGroup1:X;0;0:4d5a\nL.Pdf;Engine:51-255,HandlerType:CL_TYPE_PDF,Target:0;0;65666768\nL.Page;Engine:51-255,Target:3;(0&1|2);3c61;3e;0/h+/\n\
         L.Macro;Engine:51-255,Target:0;0&1;61616161;${6-7}12$\nL.Text;Engine:81-255,Target:0;0&1;61626364;0/nothing|abcde+/\nL.Rule;Engine:81-255,Target:1;0&1;6162;0/nothing/\n",

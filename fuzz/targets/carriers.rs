@@ -1,11 +1,11 @@
-//! 7z, cpio, ar and RPM, the streams of LZMA, and what carries archives: programs and discs. Rule: the same parts at every cut.
+//! 7z, cpio, ar and RPM, the streams of LZMA, and what carries archives: programs, scripts and discs. Rule: the same parts at every cut.
 #![no_main]
 
 use lockgate_fuzz::CUT_BYTES;
 use lockgate_model::FileType;
 
 /// The first byte says which. Data is a disc, of which the fuzzer makes what stands behind its first 32 KiB.
-const TYPES: [FileType; 9] = [
+const TYPES: [FileType; 10] = [
     FileType::Xz,
     FileType::Lzma,
     FileType::Lzip,
@@ -15,6 +15,7 @@ const TYPES: [FileType; 9] = [
     FileType::Rpm,
     FileType::Pe,
     FileType::Data,
+    FileType::Script,
 ];
 const SYSTEM_AREA: [u8; 32 << 10] = [0; 32 << 10];
 

@@ -1,7 +1,7 @@
 //! Patterns of the input's own in the rest of it. Rule: the same matches at every cut.
 #![no_main]
 
-use lockgate_matcher::{Anchor, Case, Database, Interest, Match, PatternSet, Wildcard};
+use lockgate_matcher::{Anchor, Case, CountedBy, Database, Interest, Match, PatternSet, Wildcard};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((patterns, stream)) = lockgate_fuzz::halves(input) else { return };
@@ -15,14 +15,19 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
 fn compile(lines: &str) -> Option<Database> {
     let mut set = PatternSet::new();
     for line in lines.lines().take(50) {
+        let mut counted_by = CountedBy::Starts;
         let (case, anchor, text) = match line.as_bytes().first()? {
+            b'X' => {
+                counted_by = CountedBy::Ends;
+                (Case::Sensitive, Anchor::Anywhere, &line[1..])
+            }
             b'I' => (Case::Insensitive, Anchor::Anywhere, &line[1..]),
             b'W' => (Case::Sensitive, Anchor::Within { first: 3, last: 300 }, &line[1..]),
             b'Z' => (Case::Sensitive, Anchor::Within { first: 0, last: 0 }, &line[1..]),
             _ => (Case::Sensitive, Anchor::Anywhere, line),
         };
         if let Ok(wildcard) = Wildcard::parse(text) {
-            let _ = set.add(&wildcard, case, anchor);
+            let _ = set.add(&wildcard.counted_by(counted_by), case, anchor);
         }
     }
     if set.is_empty() {

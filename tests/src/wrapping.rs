@@ -58,16 +58,32 @@ fn attached(content: &[u8]) -> Vec<u8> {
 /// All of them, each format's commonest variant first and without a dash.
 pub const ALL: &[Wrapping] = &[
     line("compress", "compress -c -f content.txt > packed"),
+    line("compress-makeself", "mkdir a; mv content.txt a; makeself --compress a packed a true > log 2>&1"),
     line("gzip", "gzip -c content.txt > packed"),
     line("gzip-script", "chmod +x content.txt; gzexe content.txt; mv content.txt packed"),
+    line(
+        "gzip-script-zip",
+        "zip -q a.zip content.txt; { printf '#!/bin/sh\\ntail -n +3 \"$0\" | zcat | funzip | sh; exit\\n'; gzip -c a.zip; } > packed",
+    ),
+    line("gzip-makeself", "mkdir a; mv content.txt a; makeself --gzip a packed a true > log 2>&1"),
     line("bzip2", "bzip2 -c content.txt > packed"),
     line("bzip2-script", "chmod +x content.txt; bzexe content.txt; mv content.txt packed"),
     line("xz", "xz -c content.txt > packed"),
     line("xz-x86", "xz -c --x86 --lzma2 content.txt > packed"),
+    line("xz-makeself", "mkdir a; mv content.txt a; makeself --xz a packed a true > log 2>&1"),
     line("lzma", "xz --format=lzma -c content.txt > packed"),
     line("lzma-properties", "xz --format=lzma --lzma1=lc=1,lp=2,pb=0,dict=96KiB -c content.txt > packed"),
+    line(
+        "lzma-script",
+        "{ printf '#!/bin/sh\\ntail -n +3 \"$0\" | unlzma | sh; exit\\n'; xz --format=lzma -c content.txt; } > packed",
+    ),
     line("lzip", "lzip -c content.txt > packed"),
+    line(
+        "lzip-script",
+        "{ printf '#!/bin/sh\\ntail -n +3 \"$0\" | lzip -d | sh; exit\\n'; lzip -c content.txt; } > packed",
+    ),
     line("zstd", "zstd -q -c content.txt > packed"),
+    line("zstd-makeself", "mkdir a; mv content.txt a; makeself --zstd a packed a true > log 2>&1"),
     line("zip", "zip -q a.zip content.txt; mv a.zip packed"),
     line("zip-stored", "zip -q -0 a.zip content.txt; mv a.zip packed"),
     line("zip-descriptor", "zip -q - - < content.txt > packed"),

@@ -6,7 +6,7 @@ use crate::group::{GroupBuilder, needs_of, prepare};
 use crate::hashes::{HashList, Wanted, md5_of};
 use crate::icons::{Groups, Icon};
 use crate::late::{Late, LateKind};
-use crate::logical::{Decide, ProgramsBuilder};
+use crate::logical::{Decide, ProgramsBuilder, count_max};
 use crate::report::{FAILURES_MAX, Failure, Kind, Report, UnknownFile, why_unread};
 use crate::ruleset::body::Modifiers;
 use crate::ruleset::hash::{HashSignature, Order};
@@ -18,7 +18,7 @@ use crate::ruleset::subsignature::{PerlSearch, Subsignature};
 use crate::ruleset::target::{Ranges, TARGETS};
 use crate::ruleset::{Fault, Line, expression, hash, icon, ignore};
 use crate::yara::{self, StringKind};
-use lockgate_matcher::PatternId;
+use lockgate_matcher::{CountedBy, PatternId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -174,7 +174,7 @@ impl Compiler {
                 StringKind::Hex(hex) => {
                     let modifiers = Modifiers::parse(&string.modifiers)?;
                     let body = Body { offset: Offset::Anywhere, hex, modifiers, column: 0 };
-                    uses.append(&mut self.add_body(&body, id, 0)?);
+                    uses.append(&mut self.add_body(&body, id, 0, CountedBy::Starts)?);
                 }
                 StringKind::Regex(text, flags) => {
                     let search = PerlSearch::anywhere(text, *flags)?;
@@ -254,7 +254,7 @@ impl Compiler {
                 if self.is_ignored(entry.name, line) {
                     return Ok(Outcome::Ignored);
                 }
-                let uses = self.add_body(&entry.body, 0, entry.target)?;
+                let uses = self.add_body(&entry.body, 0, entry.target, CountedBy::Starts)?;
                 let logic = entry.group.map_or(PLAIN, |group| FIRST_MACRO + u32::from(group));
                 let signature = self.add_signature(entry.name, number, logic)?;
                 self.add_uses(entry.target, signature, uses);
@@ -334,10 +334,17 @@ impl Compiler {
         let LogicalSignature { name, about, expression, subsignatures } = entry;
         let mut uses = Vec::with_capacity(subsignatures.len());
         let mut late = Vec::new();
+        let triggers = subsignatures.iter().filter_map(|subsignature| match subsignature {
+            Subsignature::Perl(trigger, _) => Some(trigger),
+            _ => None,
+        });
+        let count_max = triggers.map(count_max).fold(count_max(&expression), u32::max);
+        // Whether there is none or one, both ways of counting say alike.
+        let counted_by = if count_max > 1 { CountedBy::Ends } else { CountedBy::Starts };
         for (subsignature, id) in subsignatures.into_iter().zip(0..) {
             let (trigger, kind) = match subsignature {
                 Subsignature::Body(body) => {
-                    uses.append(&mut self.add_body(&body, id, about.target)?);
+                    uses.append(&mut self.add_body(&body, id, about.target, counted_by)?);
                     continue;
                 }
                 Subsignature::Perl(trigger, search) => (trigger, LateKind::Perl(search)),
@@ -351,8 +358,6 @@ impl Compiler {
         let logic = self.logics.len() as u32;
         let signature = self.add_signature(name, line, logic)?;
         let program = self.programs.add(expression);
-        let triggers = late.iter().map(|late| self.programs.count_max(late.trigger));
-        let count_max = triggers.fold(self.programs.count_max(program), u32::max);
         let has_icons = about.icons.iter().any(Option::is_some);
         let icons = has_icons.then(|| self.icon_groups(about.icons));
         let needs_places = about.ranges.entry.is_some() || about.ranges.sections.is_some() || has_icons;
@@ -384,9 +389,15 @@ impl Compiler {
     }
 
     /// The patterns of a body, not yet used by any signature: should another body of it fail, they mean nothing.
-    fn add_body(&mut self, body: &Body<'_>, id: u8, target: u8) -> Result<Vec<(PatternId, Use)>, Fault> {
+    fn add_body(
+        &mut self,
+        body: &Body<'_>,
+        id: u8,
+        target: u8,
+        counted_by: CountedBy,
+    ) -> Result<Vec<(PatternId, Use)>, Fault> {
         let mut uses = Vec::new();
-        for prepared in prepare(body, target)? {
+        for prepared in prepare(body, target, counted_by)? {
             let condition = prepared.condition.map_or(0, |condition| self.add_condition(condition));
             let Some(slot) = self.groups.get_mut(usize::from(target)) else { continue };
             let pattern = slot

@@ -9,7 +9,7 @@ use crate::ruleset::logical::Body;
 use crate::ruleset::offset::Offset;
 use crate::ruleset::target::{PROGRAM_TARGET, has_layout};
 use crate::text::is_normalised;
-use lockgate_matcher::{Anchor, Case, PatternId, PatternSet, Wildcard};
+use lockgate_matcher::{Anchor, Case, CountedBy, PatternId, PatternSet, Wildcard};
 use std::collections::HashMap;
 
 /// The patterns of one target, each kept once.
@@ -31,6 +31,7 @@ pub(crate) struct GroupBuilder {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Way {
     case: Case,
+    counted_by: CountedBy,
     /// Where the matcher looks, unless it is told when the program's layout is known.
     anchor: Anchor,
     told: Option<Told>,
@@ -159,7 +160,7 @@ pub(crate) fn needs_of(offset: Offset) -> Needs {
 }
 
 /// The patterns of one body, all of them read before any is added.
-pub(crate) fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Fault> {
+pub(crate) fn prepare(body: &Body<'_>, target: u8, counted_by: CountedBy) -> Result<Vec<Prepared>, Fault> {
     let here = |fault: Fault| fault.moved(body.column);
     let needs = needs_of(body.offset);
     if (needs.places && !has_layout(target)) || (needs.version && target != PROGRAM_TARGET) {
@@ -176,7 +177,11 @@ pub(crate) fn prepare(body: &Body<'_>, target: u8) -> Result<Vec<Prepared>, Faul
         let Variant { hex, lead_bytes, .. } = variant;
         let is_told = target == PROGRAM_TARGET && is_one_place(body.offset) && anchor == Anchor::Anywhere;
         let told = is_told.then_some(Told { offset: body.offset, lead_bytes });
-        let way = Way { case: body.modifiers.case, anchor, told };
+        // What is not known before its end is asked of each start.
+        let is_asked_later = condition.is_some() || matches!(anchor, Anchor::BeforeEnd { .. });
+        let counted_by = if is_asked_later { CountedBy::Starts } else { counted_by };
+        let wildcard = wildcard.counted_by(counted_by);
+        let way = Way { case: body.modifiers.case, counted_by, anchor, told };
         prepared.push(Prepared { wildcard, hex, way, condition, lead_bytes });
     }
     Ok(prepared)

@@ -82,7 +82,7 @@ impl ProgramsBuilder {
             first_op: self.programs.ops.len() as u32,
             ops: ops.len() as u32,
             all_of,
-            count_max: ops.iter().map(|op| bound(*op)).max().unwrap_or(0),
+            count_max: count_max(&expression),
             decide: if ops.iter().all(|op| is_monotone(*op)) { Decide::AtOnce } else { Decide::AtEnd },
         });
         self.programs.ops.extend_from_slice(ops);
@@ -90,15 +90,16 @@ impl ProgramsBuilder {
         index
     }
 
-    pub fn count_max(&self, program: u32) -> u32 {
-        self.programs.programs.get(program as usize).map_or(0, |program| program.count_max)
-    }
-
     pub fn finish(mut self) -> Programs {
         self.programs.ops.shrink_to_fit();
         self.programs.programs.shrink_to_fit();
         self.programs
     }
+}
+
+/// Counting beyond this changes nothing; 0: nothing is counted.
+pub(crate) fn count_max(expression: &Expression) -> u32 {
+    expression.ops.iter().map(|op| bound(*op)).max().unwrap_or(0)
 }
 
 /// One more than what a count is compared to: from there on, all counts compare alike.

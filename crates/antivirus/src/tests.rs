@@ -344,6 +344,50 @@ fn logical_signatures_are_decided_early_or_at_the_end() {
     }
 }
 
+/// What stands behind a gap of different widths is counted where it stands, however many beginnings lead there and however
+/// many of it one leads to; the counts are those of `clamscan` 1.4.6.
+#[test]
+fn subsignatures_count_as_often_as_for_clamscan() {
+    let many = [&[b'a'; 30][..], b".", &[b'b'; 30]].concat();
+    let cases: [(&str, &[u8], usize); 28] = [
+        ("6161", b"aaa.aa", 3),
+        ("6161{2}6262", b"aaaaabbbbbb", 3),
+        ("6161{2-2}6262", b"aaaaabbbbbb", 3),
+        ("6161{1-3}6262", b"aa.bb", 1),
+        ("6161{1-3}6262", b"aaa.bb", 1),
+        ("6161{1-3}6262", b"aa.bb.bb", 1),
+        ("6161{1-3}6262", b"aabbbbbb", 3),
+        ("6161{1-3}6262", b"aaaaabbbbbb", 4),
+        ("6161{1-3}6262", b"aa..bbb..aa.bb", 3),
+        ("6161{1-3}6262", b"aabbcc aabccaabbbcc", 1),
+        ("6161{1-3}6262", &many, 3),
+        ("6161{1-3}6262", b"aaAA.bbBB", 1),
+        ("6161{1-3}6262::i", b"aaAA.bbBB", 3),
+        ("6161{1-3}6262::i", b"aa.bbbb.cc.cc.", 3),
+        ("6161{-3}6262", b"aabbbbbb", 4),
+        ("6161{-3}6262", b"aabbcc aabccaabbbcc", 3),
+        ("6161{1-20}6262", b"aa.bb.bb", 2),
+        ("6161{1-20}6262", b"aabbcc aabccaabbbcc", 2),
+        ("6161{1-20}6262", &many, 20),
+        ("616161{2-9}626262", b"aaaaabbbbbb", 4),
+        ("6161{0-40}6161", b"aaaaabbbbbb", 2),
+        ("6161{0-40}6161", &many, 27),
+        ("6161{1-3}6262{1-3}6363", b"aaa.bbb..ccc", 2),
+        ("6161{1-3}6262{1-3}6363", b"aa.bbbb.cc.cc.", 1),
+        ("6161{1-}6262", b"aabbcc aabccaabbbcc", 2),
+        ("6161*6262", b"aa..bbb..aa.bb", 3),
+        ("6161[1-3]62", b"aaaaabbbbbb", 4),
+        ("0,2:6161{1-3}6262", b"aabbbbbb", 3),
+    ];
+    for (text, file, want) in cases {
+        let lines: Vec<String> =
+            (0..33).map(|count| format!("{count};Engine:51-255,Target:0;0={count};{text}")).collect();
+        let (database, report) = compile(&[("a.ldb", &lines.join("\n"))]);
+        assert_eq!(report.failures, []);
+        assert_eq!(names(&database, FileType::Data, file), [want.to_string()], "{text} {file:?}");
+    }
+}
+
 #[test]
 fn findings_come_as_soon_as_they_are_decided() {
     let text = "Test.A;Target:0;0&1;616161;626262\nTest.B;Target:0;0&1=0;616161;787878\n";

@@ -3,8 +3,8 @@
 //!
 //! A window is `block + stride - 1` bytes long, or a reach more. Wherever it stands in the stream, exactly one of the offsets
 //! that are multiples of the stride ends a block within it (behind the reach), and which block that is follows from the
-//! offset. All of them are in the table, so one look each `stride` bytes finds the window. Where a look hits, each turn of a
-//! window around the block is tried: by the window's first bytes a sieve refuses most of them, and lists tell the rest apart.
+//! offset. All of them are in the table, so one look each `stride` bytes finds the window. Where a look hits it tells how far
+//! before the block windows may begin: by their first bytes a sieve refuses most of them, and lists tell the rest apart.
 //!
 //! Most of what a mail gateway reads is base64, most of what a web gateway reads is text, and few windows are made of their
 //! characters alone. So runs of either are passed over, or looked at for those windows only.
@@ -12,9 +12,12 @@
 use crate::candidates::{Candidates, Entry, KEY_BYTES_MAX};
 use crate::encoded::{Alphabet, run_length};
 use crate::fragment::{Check, Window};
-use crate::look::{Bloom, Hits, LOOKS_MAX, Lens, Passed, Probe, ROUND, Sieve, key};
+use crate::look::{
+    Bloom, Hits, LOOKS_MAX, Lens, Passed, Probe, ROUND, Sieve, Turned, WINDOWS_MAX, Windows, key,
+};
 use crate::view::View;
 use crate::wildcard::Cell;
+use std::cell::RefCell;
 
 /// How many bytes before the block a window may begin that is too short to be known by itself, the most first.
 const REACHES: [usize; 4] = [4, 2, 1, 0];
@@ -139,6 +142,25 @@ struct InRun {
     table: Option<Bloom>,
 }
 
+/// Room for what is gone through together.
+struct Round {
+    windows: Windows,
+    passed: Passed,
+    /// Where the lists of those that have passed begin and end.
+    ranges: [(u32, u32); ROUND],
+}
+
+impl Round {
+    const fn new() -> Self {
+        Round { windows: Windows::new(), passed: Passed::new(), ranges: [(0, 0); ROUND] }
+    }
+}
+
+thread_local! {
+    /// Written before it is read: a packet's search would take as long to clear it as to look at the packet.
+    static SPACE: RefCell<(Hits, Round)> = const { RefCell::new((Hits::new(), Round::new())) };
+}
+
 /// A group of windows that are searched in one pass.
 #[derive(Debug)]
 pub(crate) struct Blocks {
@@ -169,8 +191,9 @@ impl Blocks {
             let window = &sought.window;
             let reach = window.cells.len() - shape.window_length();
             let first = blocks.len();
-            for block in window.cells[reach..].windows(shape.block as usize) {
-                ways(block, shape.folding, &mut |word| blocks.push((word >> (64 - 8 * shape.block)) as u32));
+            for (turn, block) in (0..).zip(window.cells[reach..].windows(shape.block as usize)) {
+                let behind = 64 - 8 * shape.block;
+                ways(block, shape.folding, &mut |word| blocks.push(((word >> behind) as u32, turn)));
             }
             for (alphabet, in_run) in Alphabet::ALL.into_iter().zip(&mut in_runs) {
                 if window.cells.iter().all(|cell| is_in(alphabet, cell)) {
@@ -185,12 +208,12 @@ impl Blocks {
             ways(known, shape.folding, &mut |word| list.push((key(word >> behind, u64::MAX), entry)));
         }
         let lens = Lens { stride: shape.stride, block: shape.block, fold: fold as u32 };
-        let table = |mut blocks: Vec<u32>| {
+        let table = |mut blocks: Vec<Turned>| {
             blocks.sort_unstable();
             blocks.dedup();
             Bloom::new(lens, &blocks)
         };
-        let in_run = |of_run: Vec<u32>| {
+        let in_run = |of_run: Vec<Turned>| {
             let is_all = of_run.len() * IN_RUN_SHARE > blocks.len();
             InRun { is_all, table: (!is_all && !of_run.is_empty()).then(|| table(of_run)) }
         };
@@ -254,11 +277,9 @@ impl Blocks {
     ) {
         let Shape { stride, block, folding, .. } = self.shape;
         let word = view.eight_before(place) | folding.mask();
-        if !self.table.holds(self.table.block((word >> 32) as u32)) {
-            return;
-        }
-        for (reach, list) in &self.lists {
-            for turn in 0..stride {
+        let here = self.table.block((word >> 32) as u32);
+        for turn in (0..stride).filter(|turn| self.table.holds((here, *turn))) {
+            for (reach, list) in &self.lists {
                 // Before the stream's first byte there is no window.
                 let Some(window) = place.checked_sub(u64::from(block + turn) + *reach as u64) else {
                     continue;
@@ -284,17 +305,17 @@ impl Blocks {
     ) -> usize {
         let stride = self.shape.stride as usize;
         let (chunk, from) = (view.chunk(), first);
-        let mut hits = Hits::new();
-        let mut passed = Passed::default();
-        while first <= last {
-            let left = (last - first) / stride + 1;
-            let (table, looks) = self.table_at(&chunk[first - BEFORE..]);
-            let looks = looks.min(left);
-            if let Some(table) = table {
-                self.look(table, view, (first, looks), (&mut hits, &mut passed), found);
+        SPACE.with_borrow_mut(|(hits, round)| {
+            while first <= last {
+                let left = (last - first) / stride + 1;
+                let (table, looks) = self.table_at(&chunk[first - BEFORE..]);
+                let looks = looks.min(left);
+                if let Some(table) = table {
+                    self.look(table, view, (first, looks), (hits, round), found);
+                }
+                first += looks * stride;
             }
-            first += looks * stride;
-        }
+        });
         first - from
     }
 
@@ -319,47 +340,55 @@ impl Blocks {
         table: &Bloom,
         view: &View<'_>,
         (mut first, mut looks): (usize, usize),
-        (hits, passed): (&mut Hits, &mut Passed),
+        (hits, round): (&mut Hits, &mut Round),
         found: &mut dyn FnMut(Candidate),
     ) {
-        let together = ROUND / (self.shape.stride as usize * self.lists.len()).max(1);
+        let stride = self.shape.stride as usize;
+        let together = (WINDOWS_MAX.min(ROUND) / (stride * self.lists.len()).max(1)).max(1);
         while looks > 0 {
             let batch = looks.min(LOOKS_MAX);
             let count = table.look(view.chunk(), first, batch, hits);
-            for places in hits.first(count).chunks(together) {
-                self.sift(places, view, passed, found);
+            for told in hits.first(count).chunks(together) {
+                let count = table.windows(told, first, &mut round.windows);
+                self.sift(count, view, round, found);
             }
-            first += batch * self.shape.stride as usize;
+            first += batch * stride;
             looks -= batch;
         }
     }
 
-    /// Tells which windows may stand around the blocks before places of the chunk.
-    fn sift(&self, places: &[u32], view: &View<'_>, passed: &mut Passed, found: &mut dyn FnMut(Candidate)) {
-        let Shape { stride, block, folding, .. } = self.shape;
+    /// Tells which windows may stand at the first so many of the round.
+    fn sift(&self, count: usize, view: &View<'_>, round: &mut Round, found: &mut dyn FnMut(Candidate)) {
+        let Round { windows, passed, ranges } = round;
+        let fold = self.shape.folding.mask();
         let mut ends = [0; REACHES.len()];
         passed.clear();
         for ((reach, list), end) in self.lists.iter().zip(&mut ends) {
-            let back = block + *reach as u32;
-            let probe = Probe { back, turns: stride, fold: folding.mask(), mask: list.mask() };
-            self.sieve.sift(view.chunk(), places, probe, passed);
+            let probe = Probe { back: *reach as u32, fold, mask: list.mask() };
+            self.sieve.sift(view.chunk(), windows.first(count), probe, passed);
             *end = passed.count();
         }
         let mut first = 0;
         for ((_, list), end) in self.lists.iter().zip(ends) {
             let starts = passed.from(first);
-            self.report(list, &starts[..end - first], view, found);
+            self.report(list, &starts[..end - first], ranges, view, found);
             first = end;
         }
     }
 
     /// Tells which windows of a list may stand at places. All are looked for before any is gone through, so that reads from
     /// farther memory overlap.
-    fn report(&self, list: &Candidates, starts: &[u32], view: &View<'_>, found: &mut dyn FnMut(Candidate)) {
-        let mut ranges = [(0, 0); ROUND];
+    fn report(
+        &self,
+        list: &Candidates,
+        starts: &[u32],
+        ranges: &mut [(u32, u32); ROUND],
+        view: &View<'_>,
+        found: &mut dyn FnMut(Candidate),
+    ) {
         let window = |start: &u32| view.chunk_start() + u64::from(*start);
         let mut near = 0;
-        for (start, range) in starts.iter().zip(&mut ranges) {
+        for (start, range) in starts.iter().zip(&mut *ranges) {
             let eight = view.eight_in_chunk(window(start)).unwrap_or(0) | self.shape.folding.mask();
             *range = list.range(list.key(eight));
         }
@@ -367,7 +396,7 @@ impl Blocks {
             near ^= list.touch(*range);
         }
         std::hint::black_box(near);
-        for (start, range) in starts.iter().zip(&ranges) {
+        for (start, range) in starts.iter().zip(&*ranges) {
             list.at(window(start), *range, view, found);
         }
     }

@@ -180,13 +180,11 @@ fn sum(shares: &[f32; 256], stand: &[f32; 256]) -> f32 {
 mod tests {
     use super::*;
     use crate::blocks::Folding;
+    use crate::tests::random::Dice;
 
     fn members() -> Vec<[Cell; KNOWN]> {
-        let mut word = 7u32;
-        let mut next = || {
-            word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (word >> 24) as u8
-        };
+        let mut dice = Dice(7);
+        let mut next = || dice.roll(256) as u8;
         let halves = Cell { value: 0x40, mask: 0xf0 };
         (0..300)
             .map(|number| {

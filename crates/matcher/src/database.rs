@@ -12,7 +12,7 @@ use crate::scanner::Scanner;
 use crate::segment::{Link, Piece};
 use crate::set::{Anchor, Call, PatternId, PatternSet};
 use crate::short::Short;
-use crate::wildcard::Cell;
+use crate::wildcard::{Cell, CountedBy};
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -41,6 +41,7 @@ pub(crate) struct Segment {
     pub rank: Rank,
     pub link: Link,
     pub length_max: u32,
+    pub counted_by: CountedBy,
     pub anchor: Anchor,
     /// Whether the one behind it is searched for only where this one leads to it.
     pub leads: bool,
@@ -116,6 +117,7 @@ impl Database {
                     rank,
                     link: piece.link,
                     length_max: piece.length_max,
+                    counted_by: piece.counted_by,
                     anchor,
                     leads: false,
                 });
@@ -244,7 +246,7 @@ const TAIL_BYTES_MAX: usize = 4096;
 
 lockgate_stored::stored!(enum Rank { 0 => First, 1 => Follower });
 lockgate_stored::stored!(struct Front { prefix_min, prefix_width, check, whole });
-lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, anchor, leads });
+lockgate_stored::stored!(struct Segment { pattern, atoms, rank, link, length_max, counted_by, anchor, leads });
 lockgate_stored::stored!(
     struct Database { program, segments, fronts, groups, shorts, places, runs, tail_bytes, patterns },
     sound

@@ -6,6 +6,7 @@ use crate::encoded::Alphabet;
 use crate::look::Landmark;
 use crate::rates::Rates;
 use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX, cased};
+use crate::set::Content;
 use crate::view::View;
 use crate::wildcard::Cell;
 
@@ -76,9 +77,12 @@ impl Chosen {
 }
 
 impl Choice {
-    pub fn new() -> Self {
+    pub fn new(content: Content) -> Self {
         Choice {
-            plain: Rates::new(Folding::None),
+            plain: match content {
+                Content::Any => Rates::with_fours(),
+                Content::Text => Rates::new(Folding::None),
+            },
             folded: Rates::new(Folding::Ascii),
             crowds: vec![0; 1 << CROWD_BITS],
             looks: Vec::new(),

@@ -7,6 +7,8 @@
 //! A pattern is cut into *segments* at its open gaps (`*`, `{n-}`) and at gaps that vary by more than 128 bytes.
 //!
 //! * A pattern of one segment is reported once for each offset it starts at, with the shortest match from there.
+//! * One whose ends are counted ([`CountedBy::Ends`]) is reported once for each place where it ends behind a gap, with the first
+//!   start that leads there.
 //! * A pattern of several is reported once for each place where its last segment matches behind the others, with the
 //!   shortest match of that segment; `start` is the start of a first segment that leads there, the earliest where
 //!   several do without a break between them.
@@ -46,7 +48,7 @@ pub use look::Marks;
 pub use scanner::{Interest, Match, Scanner, Sought};
 pub use segment::Case;
 pub use set::{Anchor, CompileError, PatternError, PatternId, PatternSet, Rarity};
-pub use wildcard::{BRANCH_BYTES_MAX, BRANCHES_MAX, TEXT_LENGTH_MAX, Wildcard, WildcardError};
+pub use wildcard::{BRANCH_BYTES_MAX, BRANCHES_MAX, CountedBy, TEXT_LENGTH_MAX, Wildcard, WildcardError};
 
 #[cfg(test)]
 mod tests;

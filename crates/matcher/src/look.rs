@@ -8,7 +8,7 @@ mod marks;
 mod pairs;
 mod sieve;
 
-pub use bloom::Bloom;
+pub use bloom::{Bloom, Turned, WINDOWS_MAX, Windows};
 pub use landmarks::{Landmark, Landmarks};
 pub use marks::Marks;
 pub use pairs::Pairs;
@@ -72,7 +72,7 @@ impl Default for Hits {
 
 impl Hits {
     /// None.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Hits { places: [0; LOOKS_MAX + SLACK] }
     }
 

@@ -88,7 +88,7 @@ impl Plan {
             }
         }
         groups.values_mut().for_each(|group| group.choose(content));
-        Plan { choice: Choice::new(), runs: BTreeSet::new(), groups }
+        Plan { choice: Choice::new(content), runs: BTreeSet::new(), groups }
     }
 
     /// How a segment is searched, and for what.

@@ -3,7 +3,7 @@
 //! A segment is a row of [`Atom`]s. Verification keeps the set of offsets at which each atom may begin, as [`Span`]s;
 //! where bytes are still missing, the spans are kept and verification resumes with the next chunk.
 
-use crate::view::{More, View};
+use crate::view::{More, View, agree};
 use crate::wildcard::{Cell, Edge};
 
 /// The longest run compared at once. A run that isn't all there is compared again from its start, so it is short.
@@ -57,6 +57,13 @@ pub(crate) enum Outcome {
     Dead,
     /// Bytes are missing; the spans say where to go on.
     Wait,
+}
+
+/// Which ends of a segment are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Shortest,
+    All,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -241,10 +248,42 @@ impl Program {
 
     /// Goes on from `spans`.
     pub fn resume(&self, end: u32, spans: &mut Vec<Span>, view: &View<'_>) -> Outcome {
+        let mut best: Option<(u64, u64)> = None;
+        let mut found = |end, known| best = Some(best.map_or((end, known), |best| best.min((end, known))));
+        self.go_on((end, Ends::Shortest), spans, view, &mut found);
+        match best {
+            Some((end, known)) => Outcome::Match { end, known },
+            None if spans.is_empty() => Outcome::Dead,
+            None => Outcome::Wait,
+        }
+    }
+
+    /// Where a segment is to be verified from.
+    pub fn at_start((first, _): (u32, u32), start: u64) -> Span {
+        Span { atom: first, low: start, high: start }
+    }
+
+    /// Goes on from `spans` and tells each end with where it is certain; what is left of them waits for bytes.
+    pub fn resume_all(
+        &self,
+        end: u32,
+        spans: &mut Vec<Span>,
+        view: &View<'_>,
+        found: &mut dyn FnMut(u64, u64),
+    ) {
+        self.go_on((end, Ends::All), spans, view, found);
+    }
+
+    fn go_on(
+        &self,
+        (end, ends): (u32, Ends),
+        spans: &mut Vec<Span>,
+        view: &View<'_>,
+        found: &mut dyn FnMut(u64, u64),
+    ) {
         let mut queue = std::mem::take(spans);
         queue.sort_unstable_by_key(|span| (span.atom, span.low));
         let mut queue = queue.into_iter().peekable();
-        let mut best: Option<(u64, u64)> = None;
         let mut here: Vec<Span> = Vec::new();
         // An atom leads to the next one only, so what has just been reached comes before all that is queued.
         while let Some(atom) = here.first().or(queue.peek()).map(|span| span.atom) {
@@ -254,16 +293,11 @@ impl Program {
             merge(&mut here);
             for span in std::mem::take(&mut here) {
                 if atom == end {
-                    best = finish(best, span, view, spans);
+                    finish(ends, span, view, spans, found);
                 } else {
-                    self.step(span, &mut here, spans, view, &mut best, end);
+                    self.step(span, &mut here, spans, view, found, end);
                 }
             }
-        }
-        match best {
-            Some((end, known)) => Outcome::Match { end, known },
-            None if spans.is_empty() => Outcome::Dead,
-            None => Outcome::Wait,
         }
     }
 
@@ -274,7 +308,7 @@ impl Program {
         next: &mut Vec<Span>,
         waiting: &mut Vec<Span>,
         view: &View<'_>,
-        best: &mut Option<(u64, u64)>,
+        found: &mut dyn FnMut(u64, u64),
         end: u32,
     ) {
         let atom = self.atoms[span.atom as usize];
@@ -296,8 +330,7 @@ impl Program {
                 // It is the last atom: the match ends here, and the byte after it makes it certain.
                 match after(edge, at, view) {
                     Agreement::Yes if span.atom + 1 == end => {
-                        let known = (at + 1).min(view.end());
-                        *best = Some((*best).map_or((at, known), |best| best.min((at, known))));
+                        found(at, (at + 1).min(view.end()));
                     }
                     Agreement::Wait => waiting.push(Span { low: at, high: at, ..span }),
                     _ => {}
@@ -396,7 +429,9 @@ impl Program {
         let values = &self.bytes[start..start + length];
         let present = first.len() + second.len();
         let agrees = match run.kind {
-            RunKind::Exact => values[..first.len()] == *first && values[first.len()..present] == *second,
+            RunKind::Exact => {
+                agree(first, &values[..first.len()]) && agree(second, &values[first.len()..present])
+            }
             RunKind::Masked => {
                 let masks = &self.bytes[start + length..start + 2 * length];
                 masked(first, &values[..first.len()], &masks[..first.len()])
@@ -422,21 +457,14 @@ fn first_likely(run: &[u8], here: &[u8]) -> usize {
 }
 
 /// The end of the pattern is reached from a span: its lowest offset is the shortest match.
-fn finish(
-    best: Option<(u64, u64)>,
-    span: Span,
-    view: &View<'_>,
-    waiting: &mut Vec<Span>,
-) -> Option<(u64, u64)> {
-    if span.low <= view.end() {
-        let found = (span.low, span.low);
-        return Some(best.map_or(found, |best| best.min(found)));
-    }
+fn finish(ends: Ends, span: Span, view: &View<'_>, waiting: &mut Vec<Span>, found: &mut dyn FnMut(u64, u64)) {
+    let high = if ends == Ends::All { span.high } else { span.low };
+    (span.low..=high.min(view.end())).for_each(|end| found(end, end));
     // A gap at the pattern's end, whose bytes must come before it matches.
-    if view.more() == More::Follows {
-        waiting.push(Span { high: span.low, ..span });
+    let low = span.low.max(view.end() + 1);
+    if low <= high && view.more() == More::Follows {
+        waiting.push(Span { low, high, ..span });
     }
-    best
 }
 
 /// Makes of spans of one atom disjoint ones in order.

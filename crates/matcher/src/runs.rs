@@ -83,8 +83,18 @@ impl Runs {
         let (blocks, rest) = view.chunk().as_chunks::<PLACES>();
         let mut last = [!self.byte; PLACES];
         last[..rest.len()].copy_from_slice(rest);
-        for (block, base) in blocks.iter().chain([&last]).zip((start + 1..).step_by(PLACES)) {
+        let mut number = 0;
+        while number <= blocks.len() {
+            let (block, base) = (blocks.get(number).unwrap_or(&last), start + 1 + (number * PLACES) as u64);
             let here = places_of(self.byte, block);
+            number += 1;
+            if before == 0 && here == 0 {
+                // Where the byte is rare the next one is found faster than that there is none here.
+                let rest = view.chunk().get(number * PLACES..).unwrap_or_default();
+                number += memchr::memchr(self.byte, rest).unwrap_or(rest.len()) / PLACES;
+                length = 0;
+                continue;
+            }
             let mut ends = ends(before, here, shortest);
             while ends != 0 {
                 let end = ends.trailing_zeros();

@@ -4,11 +4,12 @@ use crate::blocks::{Candidate, When};
 use crate::database::{Database, Rank};
 use crate::links::Links;
 use crate::one;
-use crate::program::{Outcome, Span};
+use crate::program::{Outcome, Program, Span};
 use crate::runs::{RunPart, RunWindow};
 use crate::segment::Link;
 use crate::set::PatternId;
 use crate::view::{More, View};
+use crate::wildcard::CountedBy;
 use std::collections::BTreeSet;
 
 /// A larger chunk is scanned in pieces of this size, so that what is found in one go is bounded.
@@ -63,16 +64,21 @@ pub struct Scanner {
 /// Number, first and last offset of segments with a told place.
 type Told = Option<Box<Vec<(u32, u64, u64)>>>;
 
+/// Segments, and where they start or end. Few streams have any.
+type Edges = Option<Box<BTreeSet<(u32, u64)>>>;
+
 /// What is known of matches that aren't complete.
 #[derive(Default, Debug)]
 struct Found {
     pending: Vec<Pending>,
     /// Starts of segments whose window stands at no fixed distance, so that one start is not taken twice.
-    taken: BTreeSet<(u32, u64)>,
+    taken: Edges,
     /// Few streams have any of these.
     links: Option<Box<Links>>,
     muted: Option<Box<Muted>>,
     events: Vec<Event>,
+    /// Ends since the last report of segments that are counted by them.
+    ended: Edges,
     spans: Vec<Span>,
     led: Option<Box<Led>>,
 }
@@ -269,9 +275,14 @@ impl Scanner {
 impl Found {
     /// Goes on with the starts that waited for bytes.
     fn resume(&mut self, database: &Database, view: &View<'_>) {
-        let events = &mut self.events;
+        let (events, ended) = (&mut self.events, &mut self.ended);
         self.pending.retain_mut(|pending| {
             let segment = &database.segments[pending.segment as usize];
+            if segment.counted_by == CountedBy::Ends {
+                let mut found = ends_of((pending.segment, pending.start), events, ended);
+                database.program.resume_all(segment.atoms.1, &mut pending.spans, view, &mut found);
+                return !pending.spans.is_empty();
+            }
             match database.program.resume(segment.atoms.1, &mut pending.spans, view) {
                 Outcome::Wait => return true,
                 Outcome::Dead => {}
@@ -383,10 +394,10 @@ impl Found {
         }
         for start in latest.saturating_sub(u64::from(front.prefix_width))..=latest {
             if front.check.may_stand(start, view)
-                && !self.taken.contains(&(candidate.segment, start))
+                && !self.taken.as_ref().is_some_and(|taken| taken.contains(&(candidate.segment, start)))
                 && self.verify(database, candidate.segment, start, view) == Taken::Yes
             {
-                self.taken.insert((candidate.segment, start));
+                self.taken.get_or_insert_default().insert((candidate.segment, start));
             }
         }
     }
@@ -424,6 +435,9 @@ impl Found {
         if !segment.anchor.admits(start) {
             return Taken::No;
         }
+        if segment.counted_by == CountedBy::Ends {
+            return self.verify_all(database, id, start, view);
+        }
         match database.program.begin(segment.atoms, start, &mut self.spans, view) {
             Outcome::Dead => return Taken::No,
             Outcome::Match { end, known } => self.events.push(Event { known, segment: id, start, end }),
@@ -434,10 +448,27 @@ impl Found {
         Taken::Yes
     }
 
+    /// Verifies a segment of which each end counts once. Starts come in order, so that the first is told that leads there.
+    fn verify_all(&mut self, database: &Database, id: u32, start: u64, view: &View<'_>) -> Taken {
+        let atoms = database.segments[id as usize].atoms;
+        let mut tell = ends_of((id, start), &mut self.events, &mut self.ended);
+        let (mut spans, mut taken) = (vec![Program::at_start(atoms, start)], Taken::No);
+        database.program.resume_all(atoms.1, &mut spans, view, &mut |end, known| {
+            taken = Taken::Yes;
+            tell(end, known);
+        });
+        if spans.is_empty() {
+            return taken;
+        }
+        self.pending.push(Pending { segment: id, start, spans });
+        Taken::Yes
+    }
+
     /// Reports what has matched, in order; segments lead on to those behind them.
     fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         // Mostly each search tells in order.
         self.events.sort();
+        self.ended = None;
         for event in self.events.drain(..) {
             if is_muted(&self.muted, event.segment) {
                 continue;
@@ -484,8 +515,21 @@ impl Found {
 
     /// Drops what no later window can ask for.
     fn forget(&mut self, database: &Database, offset: u64) {
-        if !self.taken.is_empty() {
-            self.taken.retain(|(_, start)| start.saturating_add(database.tail_bytes() as u64) >= offset);
+        if let Some(taken) = &mut self.taken {
+            taken.retain(|(_, start)| start.saturating_add(database.tail_bytes() as u64) >= offset);
+        }
+    }
+}
+
+/// Tells of each end of a segment from some start that no other start has led to.
+fn ends_of<'a>(
+    (segment, start): (u32, u64),
+    events: &'a mut Vec<Event>,
+    ended: &'a mut Edges,
+) -> impl FnMut(u64, u64) + 'a {
+    move |end, known| {
+        if ended.get_or_insert_default().insert((segment, end)) {
+            events.push(Event { known, segment, start, end });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A pattern cut into segments: what is searched and verified by itself. Rule: cutting never changes what matches.
 //!
-//! A pattern is cut at the gaps that are open or wide. What is left between two cuts spans a bounded distance.
+//! A pattern is cut at the gaps that are open or wide; where ends are counted, behind the first cut at each that varies. What is left between two cuts spans a bounded distance.
 
 use crate::program::{Atom, Program, RUN_BYTES_MAX};
-use crate::wildcard::{Cell, Node, Wildcard};
+use crate::wildcard::{Cell, CountedBy, Node, Wildcard};
 
 /// A gap that varies by more than this is a cut.
 pub(crate) const GAP_WIDTH_MAX: u32 = 128;
@@ -55,11 +55,13 @@ pub(crate) struct Piece {
     pub atom_bytes_max: u32,
     /// The greatest length of what matches.
     pub length_max: u32,
+    /// Which of its matches are told apart.
+    pub counted_by: CountedBy,
 }
 
 /// Cuts a pattern, and writes its atoms into the program.
 pub(crate) fn cut(wildcard: &Wildcard, case: Case, program: &mut Program) -> Vec<Piece> {
-    let mut cutter = Cutter::new(program, case);
+    let mut cutter = Cutter::new(program, case, wildcard.counted_by);
     for node in &wildcard.nodes {
         cutter.node(node);
     }
@@ -72,6 +74,9 @@ pub(crate) fn cut(wildcard: &Wildcard, case: Case, program: &mut Program) -> Vec
 struct Cutter<'a> {
     program: &'a mut Program,
     case: Case,
+    counted_by: CountedBy,
+    /// What the next piece is counted by.
+    piece_counted_by: CountedBy,
     pieces: Vec<Piece>,
     atoms_start: u32,
     cells: Vec<Cell>,
@@ -83,11 +88,13 @@ struct Cutter<'a> {
 }
 
 impl<'a> Cutter<'a> {
-    fn new(program: &'a mut Program, case: Case) -> Self {
+    fn new(program: &'a mut Program, case: Case, counted_by: CountedBy) -> Self {
         Cutter {
             atoms_start: program.atom_count(),
             program,
             case,
+            counted_by,
+            piece_counted_by: CountedBy::Starts,
             pieces: Vec::with_capacity(1),
             cells: Vec::new(),
             fragments: Vec::new(),
@@ -101,7 +108,16 @@ impl<'a> Cutter<'a> {
     fn node(&mut self, node: &Node) {
         match node {
             Node::Cell(cell) => self.cell(*cell),
-            Node::Gap { min, max } => self.gap(*min, *max),
+            Node::Gap { min, max } if self.counted_by == CountedBy::Ends && *max != Some(*min) => {
+                // From which start a piece follows another counts, so that those that follow are told by their starts.
+                let width_max = if self.pieces.is_empty() { GAP_WIDTH_MAX } else { 0 };
+                self.gap((*min, *max), width_max);
+                if !self.is_at_start() {
+                    self.piece_counted_by = CountedBy::Ends;
+                }
+            }
+            Node::Gap { min, max } => self.gap((*min, *max), GAP_WIDTH_MAX),
+            Node::Near { min, max } => self.gap((*min, Some(*max)), GAP_WIDTH_MAX),
             Node::Choice(branches) => self.choice(branches),
             Node::Not(members) => {
                 let length = members.first().map_or(0, Vec::len) as u32;
@@ -149,10 +165,10 @@ impl<'a> Cutter<'a> {
         self.length_min += 1;
     }
 
-    fn gap(&mut self, min: u32, max: Option<u32>) {
+    fn gap(&mut self, (min, max): (u32, Option<u32>), width_max: u32) {
         let width = max
             .map(|max| max - min)
-            .filter(|width| *width <= GAP_WIDTH_MAX && self.width + width <= SEGMENT_WIDTH_MAX);
+            .filter(|width| *width <= width_max && self.width + width <= SEGMENT_WIDTH_MAX);
         match width {
             Some(0) if min <= 8 => {
                 for _ in 0..min {
@@ -167,6 +183,11 @@ impl<'a> Cutter<'a> {
             }
             None => self.close(Link::Gap { min, max }),
         }
+    }
+
+    /// Whether nothing of the next piece has been read.
+    fn is_at_start(&self) -> bool {
+        self.atoms_start == self.program.atom_count() && self.cells.is_empty()
     }
 
     fn choice(&mut self, branches: &[Vec<Cell>]) {
@@ -207,6 +228,7 @@ impl<'a> Cutter<'a> {
             head: std::mem::take(&mut self.head),
             atom_bytes_max: self.atom_bytes_max.min(255),
             length_max: self.length_min.saturating_add(self.width),
+            counted_by: std::mem::take(&mut self.piece_counted_by),
         });
         self.atoms_start = end;
         self.length_min = 0;

@@ -72,9 +72,8 @@ impl<'a> View<'a> {
     #[inline]
     pub fn is_at(&self, at: u64, bytes: &[u8]) -> bool {
         self.pieces(at, bytes.len()).is_some_and(|(first, second)| {
-            first.len() + second.len() == bytes.len()
-                && *first == bytes[..first.len()]
-                && *second == bytes[first.len()..]
+            let (front, back) = bytes.split_at(first.len());
+            first.len() + second.len() == bytes.len() && agree(first, front) && agree(second, back)
         })
     }
 
@@ -104,4 +103,11 @@ impl<'a> View<'a> {
             })
         })
     }
+}
+
+/// Whether rows of bytes are the same. Of none nothing is read: the address of an empty slice leads nowhere, and the vector
+/// instructions of a library's comparison take a hundred times as long there.
+#[inline]
+pub(crate) fn agree(here: &[u8], known: &[u8]) -> bool {
+    here.len() == known.len() && (here.is_empty() || here == known)
 }

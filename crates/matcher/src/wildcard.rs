@@ -18,6 +18,17 @@ const BRACKET_GAP_MAX: u32 = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
     pub(crate) nodes: Vec<Node>,
+    pub(crate) counted_by: CountedBy,
+}
+
+/// Which matches of a pattern are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CountedBy {
+    /// Those that start at different places.
+    #[default]
+    Starts,
+    /// Where there is a gap `{n-m}`, those whose end stands elsewhere, however many starts lead there.
+    Ends,
 }
 
 /// One byte of a pattern: it agrees with `byte` where `byte & mask == value`.
@@ -35,6 +46,11 @@ pub(crate) enum Node {
     Gap {
         min: u32,
         max: Option<u32>,
+    },
+    /// Any bytes between a byte and what it stands beside, `[x-y]`: for whoever counts the two are one.
+    Near {
+        min: u32,
+        max: u32,
     },
     /// One of several strings.
     Choice(Vec<Vec<Cell>>),
@@ -105,14 +121,20 @@ impl Wildcard {
         while reader.at < text.len() {
             nodes.push(reader.node()?);
         }
-        let wildcard = Wildcard { nodes };
+        let wildcard = Wildcard { nodes, counted_by: CountedBy::Starts };
         wildcard.check(&reader)?;
         Ok(wildcard)
     }
 
     /// A pattern of exactly these bytes.
     pub fn literal(bytes: &[u8]) -> Wildcard {
-        Wildcard { nodes: bytes.iter().map(|&byte| Node::Cell(Cell::exact(byte))).collect() }
+        let nodes = bytes.iter().map(|&byte| Node::Cell(Cell::exact(byte))).collect();
+        Wildcard { nodes, counted_by: CountedBy::Starts }
+    }
+
+    /// The same pattern, of which other matches are told apart.
+    pub fn counted_by(self, counted_by: CountedBy) -> Wildcard {
+        Wildcard { counted_by, ..self }
     }
 
     /// Whether what it matches can consist of such bytes alone, as far as the pattern says what bytes these are.
@@ -124,7 +146,7 @@ impl Wildcard {
         self.nodes.iter().all(|node| match node {
             Node::Cell(cell) => fits(cell),
             Node::Choice(branches) => branches.iter().any(|branch| branch.iter().all(fits)),
-            Node::Gap { .. } | Node::Not(_) | Node::Edge(_) => true,
+            Node::Gap { .. } | Node::Near { .. } | Node::Not(_) | Node::Edge(_) => true,
         })
     }
 
@@ -272,7 +294,7 @@ impl Reader<'_> {
                 "write [x-y] with x ≤ y ≤ 32",
             ));
         }
-        Ok(Node::Gap { min, max: Some(max) })
+        Ok(Node::Near { min, max })
     }
 
     fn negated(&mut self) -> Result<Node, WildcardError> {
@@ -362,6 +384,7 @@ impl Reader<'_> {
     }
 }
 
+lockgate_stored::stored!(enum CountedBy { 0 => Starts, 1 => Ends });
 lockgate_stored::stored!(enum Edge { 0 => Word, 1 => Line, 2 => NotAlphanumeric });
 
 #[cfg(test)]
@@ -382,7 +405,7 @@ mod tests {
             ("{7-}", gap(7, None)),
             ("{-7}", gap(0, Some(7))),
             ("{3-7}", gap(3, Some(7))),
-            ("[3-7]", gap(3, Some(7))),
+            ("[3-7]", Node::Near { min: 3, max: 7 }),
             ("(aa|bbcc)", Node::Choice(vec![row(&[0xaa]), row(&[0xbb, 0xcc])])),
             (
                 "(aa{2}?1)",

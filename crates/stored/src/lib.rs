@@ -114,7 +114,10 @@ macro_rules! stored {
             }
         }
     };
-    (enum $name:ident { $($tag:literal => $variant:ident $(($($place:ident),*))? $({$($field:ident),*})?),* $(,)? }) => {
+    (
+        enum $name:ident { $($tag:literal => $variant:ident $(($($place:ident),*))? $({$($field:ident),*})?),* $(,)? }
+        $(, $sound:ident)?
+    ) => {
         impl $crate::Stored for $name {
             const BYTES_MIN: usize = 1;
 
@@ -132,14 +135,16 @@ macro_rules! stored {
             #[inline]
             fn load(from: &mut $crate::Reader<'_>) -> Result<Self, $crate::Unfit> {
                 let [tag] = from.bytes()?;
-                match tag {
+                let loaded = match tag {
                     $($tag => {
                         $($(let $place = $crate::Stored::load(from)?;)*)?
                         $($(let $field = $crate::Stored::load(from)?;)*)?
-                        Ok(Self::$variant $(($($place),*))? $({$($field),*})?)
+                        Self::$variant $(($($place),*))? $({$($field),*})?
                     })*
-                    _ => Err($crate::Unfit(concat!("there is no such ", stringify!($name)))),
-                }
+                    _ => return Err($crate::Unfit(concat!("there is no such ", stringify!($name)))),
+                };
+                $($crate::stored!(@$sound loaded);)?
+                Ok(loaded)
             }
         }
     };

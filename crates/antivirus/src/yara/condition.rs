@@ -1,6 +1,8 @@
 //! What a rule asks of its strings and of the file. Rule: evaluation is bounded by the condition's size and the places that
 //! are remembered.
 
+use crate::ruleset::expression::SUBSIGNATURES_MAX;
+
 /// An expression that holds or does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
@@ -197,7 +199,7 @@ lockgate_stored::stored!(enum Condition {
     6 => In(id, first, last),
     7 => Compare(left, comparison, right),
     8 => Of(least, inner),
-});
+}, sound);
 lockgate_stored::stored!(enum Comparison {
     0 => Equal,
     1 => NotEqual,
@@ -215,4 +217,29 @@ lockgate_stored::stored!(enum Number {
     5 => Bytes { bytes, is_signed, is_high_first, at },
     6 => Sum(left, operator, right),
     7 => Minus(number),
-});
+}, sound);
+
+impl Condition {
+    /// Whether its string is one of those that there can be. What it consists of is asked itself.
+    fn is_sound(&self) -> bool {
+        match self {
+            Self::Matched(id) | Self::At(id, _) | Self::In(id, ..) => is_string(*id),
+            _ => true,
+        }
+    }
+}
+
+impl Number {
+    /// Whether its string is one of those that there can be, and it has as many bytes as an integer may have.
+    fn is_sound(&self) -> bool {
+        match self {
+            Self::Count(id) | Self::Place(id, _) => is_string(*id),
+            Self::Bytes { bytes, .. } => matches!(bytes, 1 | 2 | 4),
+            _ => true,
+        }
+    }
+}
+
+fn is_string(id: u8) -> bool {
+    usize::from(id) < SUBSIGNATURES_MAX
+}

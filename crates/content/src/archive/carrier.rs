@@ -111,7 +111,7 @@ impl CarrierDecoder {
         {
             return (step, Zips::Some);
         }
-        let mut places = Places::new(input);
+        let mut places = Places::new(input, self.guise);
         while let Some(at) = places.next() {
             match self.judge(&input[at..]) {
                 Verdict::No => {}

@@ -1,8 +1,9 @@
 //! The table of blocks, more or less: a Bloom filter. Rule: what is in it is found; a few others are too.
 //!
-//! The three bits for a block stand in one 32-bit word: a look is one read.
+//! The three bits for a block stand in one 32-bit word, and the third says which block of its window it is: a look is one
+//! read, and tells where windows may begin.
 
-use super::{Hits, LOOKS_MAX, Lens, Speed};
+use super::{Hits, LOOKS_MAX, Lens, SLACK, Speed};
 use lockgate_stored::{Reader, Stored, Unfit, Writer};
 
 /// Multipliers of the two hashes: odd, with bits all over.
@@ -12,6 +13,32 @@ const WORDS_MIN: usize = 1 << 8;
 const WORDS_MAX: usize = 1 << 20;
 /// Up to so many (32 KiB) a table is near whatever else is read, and may be sparser.
 const WORDS_NEAR: usize = 1 << 13;
+
+/// Above the turns that a hit tells of stands its place.
+const TOLD_AT: u32 = Lens::STRIDE_MAX;
+/// How many windows hits are told apart into at once.
+pub const WINDOWS_MAX: usize = 1024;
+
+/// Where windows may begin.
+#[derive(Debug)]
+pub struct Windows {
+    starts: [u32; WINDOWS_MAX + SLACK],
+}
+
+impl Windows {
+    /// None.
+    pub const fn new() -> Self {
+        Windows { starts: [0; WINDOWS_MAX + SLACK] }
+    }
+
+    /// The first so many.
+    pub fn first(&self, count: usize) -> &[u32] {
+        &self.starts[..count]
+    }
+}
+
+/// A block, and how many others of its window are before it.
+pub type Turned = (u32, u32);
 
 /// Which blocks there are, more or less.
 #[derive(Debug)]
@@ -28,10 +55,11 @@ const FILLINGS: [u32; 8] =
     [0, u32::MAX, 0x2020_2020, 0x9090_9090, 0xcccc_cccc, 0x4141_4141, 0x3030_3030, 0x3d3d_3d3d];
 
 impl Bloom {
-    /// A table of these blocks (of which the lens's bytes count), sized so that it stays sparse.
-    pub fn new(lens: Lens, blocks: &[u32]) -> Self {
-        let near = (blocks.len() * 8 / 7).next_power_of_two().min(WORDS_NEAR);
-        let words_count = (blocks.len() * 2 / 7).next_power_of_two().max(near).clamp(WORDS_MIN, WORDS_MAX);
+    /// A table of these blocks (of which the lens's bytes count) in order, sized so that it stays sparse.
+    pub fn new(lens: Lens, blocks: &[Turned]) -> Self {
+        let count = blocks.chunk_by(|(one, _), (other, _)| one == other).count();
+        let near = (count * 8 / 7).next_power_of_two().min(WORDS_NEAR);
+        let words_count = (count * 2 / 7).next_power_of_two().max(near).clamp(WORDS_MIN, WORDS_MAX);
         let mut table = Bloom {
             lens,
             speed: Speed::detect(),
@@ -40,16 +68,17 @@ impl Bloom {
             seed: 0,
         };
         let fillings = FILLINGS.map(|filling| table.block(filling));
-        let chance = fillings.into_iter().filter(|filling| !blocks.contains(filling));
+        let chance = fillings.into_iter().filter(|filling| blocks.iter().all(|(block, _)| block != filling));
         let chance: Vec<u32> = chance.collect();
         for attempt in 1..=16u32 {
             table.seed = attempt.wrapping_mul(0x5bd1_e995);
             table.words.fill(0);
-            for block in blocks {
+            for (block, turn) in blocks {
                 let (at, bits) = table.place(*block);
-                table.words[at] |= bits;
+                let third = (bits[2] + turn) & 31;
+                table.words[at] |= 1 << bits[0] | 1 << bits[1] | 1 << third;
             }
-            if !chance.iter().any(|filling| table.holds(*filling)) {
+            if chance.iter().all(|filling| table.turns(*filling) == 0) {
                 break;
             }
         }
@@ -67,24 +96,35 @@ impl Bloom {
         (four | self.lens.fold) >> (32 - 8 * self.lens.block)
     }
 
-    /// Whether a block is in it, or looks like one that is.
+    /// How many others may be before a block in its window, a bit for each number: none, if it is in no window.
     #[inline]
-    pub fn holds(&self, block: u32) -> bool {
-        let (at, bits) = self.place(block);
-        self.words[at] & bits == bits
+    fn turns(&self, block: u32) -> u32 {
+        let (at, [first, second, third]) = self.place(block);
+        let word = self.words[at];
+        if word >> first & word >> second & 1 == 0 { 0 } else { word.rotate_right(third) & self.all_turns() }
+    }
+
+    /// The bits of all turns there are.
+    fn all_turns(&self) -> u32 {
+        (1 << self.lens.stride) - 1
+    }
+
+    /// Whether a block is in it at this place of its window, or looks like one that is.
+    #[inline]
+    pub fn holds(&self, (block, turn): Turned) -> bool {
+        self.turns(block) >> turn & 1 == 1
     }
 
     /// Word and bits of a block.
     #[inline]
-    fn place(&self, block: u32) -> (usize, u32) {
+    fn place(&self, block: u32) -> (usize, [u32; 3]) {
         let block = block ^ self.seed;
         let bits = block.wrapping_mul(MIX.1);
-        let bits = 1 << (bits >> 27) | 1 << (bits >> 22 & 31) | 1 << (bits >> 17 & 31);
-        ((block.wrapping_mul(MIX.0) >> self.shift) as usize, bits)
+        ((block.wrapping_mul(MIX.0) >> self.shift) as usize, [bits >> 27, bits >> 22 & 31, bits >> 17 & 31])
     }
 
     /// Takes up to [`LOOKS_MAX`] looks at a chunk, from `first` (a place behind a block, at least 4) by the stride. Returns how
-    /// many of them hit; looks past the chunk's end are not taken.
+    /// many of them hit; looks past the chunk's end are not taken. A hit is for [`Self::windows`].
     #[inline]
     pub fn look(&self, chunk: &[u8], first: usize, looks: usize, hits: &mut Hits) -> usize {
         let stride = self.lens.stride as usize;
@@ -101,9 +141,32 @@ impl Bloom {
         while done < looks {
             let place = first + done * stride;
             let four = chunk[place - 4..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
-            hits.places[count] = place as u32;
-            count += usize::from(self.holds(self.block(four)));
+            let turns = self.turns(self.block(four));
+            hits.places[count] = ((done * stride) as u32) << TOLD_AT | turns;
+            count += usize::from(turns != 0);
             done += 1;
+        }
+        count
+    }
+
+    /// How many windows may begin where these hits of looks from `first` on tell, and where each does. Of more hits than
+    /// [`WINDOWS_MAX`] for each turn the others are left out.
+    #[inline]
+    pub fn windows(&self, told: &[u32], first: usize, windows: &mut Windows) -> usize {
+        let Lens { stride, block, .. } = self.lens;
+        let told = &told[..told.len().min(WINDOWS_MAX / stride as usize)];
+        let first = (first as u32).wrapping_sub(block);
+        #[cfg(target_arch = "x86_64")]
+        if self.speed == Speed::Avx512 {
+            // SAFETY: `detect` found the instructions that the function is compiled for.
+            return unsafe { avx512::windows(told, (first, stride), windows) };
+        }
+        let mut count = 0;
+        for told in told {
+            for turn in 0..stride {
+                windows.starts[count] = (told >> TOLD_AT).wrapping_add(first).wrapping_sub(turn);
+                count += (told >> turn & 1) as usize;
+            }
         }
         count
     }
@@ -113,32 +176,42 @@ impl Bloom {
 mod avx512 {
     //! Sixteen looks at once.
 
-    use super::super::Hits;
-    use super::{Bloom, MIX};
+    use super::super::{Hits, Lens};
+    use super::{Bloom, MIX, TOLD_AT, WINDOWS_MAX, Windows};
     use std::arch::x86_64::*;
 
     /// What is read for sixteen looks.
     const LOADED_BYTES: usize = 128;
 
+    /// By the stride: sixteen blocks so far apart, of two loads of 64 bytes.
+    static PICKS: [[u8; 64]; Lens::STRIDE_MAX as usize + 1] = {
+        let mut picks = [[0; 64]; Lens::STRIDE_MAX as usize + 1];
+        let mut place = 0;
+        while place < 64 * picks.len() {
+            let (stride, at) = (place / 64, place % 64);
+            picks[stride][at] = (at / 4 * stride + at % 4) as u8;
+            place += 1;
+        }
+        picks
+    };
+
     /// Takes as many of the looks as whole vectors cover, and returns how many, and how many hit.
     #[target_feature(enable = "avx512f,avx512vbmi")]
     pub fn look(table: &Bloom, chunk: &[u8], first: usize, looks: usize, hits: &mut Hits) -> (usize, usize) {
         let stride = table.lens.stride as usize;
-        // Sixteen blocks, a stride apart, of two loads of 64 bytes: a stride is at most 8.
-        let mut picks = [0u8; 64];
-        for (at, pick) in picks.iter_mut().enumerate() {
-            *pick = (at / 4 * stride + at % 4) as u8;
-        }
-        // SAFETY: `picks` has the 64 bytes that are read.
-        let picks = unsafe { _mm512_loadu_si512(picks.as_ptr().cast()) };
+        // SAFETY: each has the 64 bytes that are read.
+        let picks = unsafe { _mm512_loadu_si512(PICKS[stride].as_ptr().cast()) };
         let fold = _mm512_set1_epi32(table.lens.fold as i32);
         let narrow = _mm_cvtsi32_si128(32 - 8 * table.lens.block as i32);
         let seed = _mm512_set1_epi32(table.seed as i32);
         let mix = (_mm512_set1_epi32(MIX.0 as i32), _mm512_set1_epi32(MIX.1 as i32));
         let shift = _mm_cvtsi32_si128(table.shift as i32);
         let one = _mm512_set1_epi32(1);
+        let all_turns = _mm512_set1_epi32(table.all_turns() as i32);
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let lanes = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(stride as i32));
+        // Where each look is, from the first one on, above room for its turns.
+        let mut place = _mm512_mullo_epi32(lanes, _mm512_set1_epi32((stride as i32) << TOLD_AT));
+        let sixteen = _mm512_set1_epi32((16 * stride as i32) << TOLD_AT);
         let (mut done, mut count) = (0, 0);
         while done + 16 <= looks {
             let start = first - 4 + done * stride;
@@ -169,18 +242,51 @@ mod avx512 {
                 _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 27)),
                 _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 22)),
             );
-            let all = _mm512_and_si512(both, _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 17)));
-            let hit = _mm512_test_epi32_mask(all, one);
-            let place = _mm512_add_epi32(lanes, _mm512_set1_epi32((start + 4) as i32));
+            let turns = _mm512_rorv_epi32(word, _mm512_srli_epi32(bits, 17));
+            let known = _mm512_test_epi32_mask(both, one);
+            let hit = _mm512_mask_test_epi32_mask(known, turns, all_turns);
+            // Its place or those of its turns that count.
+            let told = _mm512_ternarylogic_epi32::<0xf8>(place, turns, all_turns);
+            place = _mm512_add_epi32(place, sixteen);
             // SAFETY: at most `looks` ≤ LOOKS_MAX hits come before these sixteen end, and SLACK is room for the rest.
             unsafe {
                 let to = hits.places.as_mut_ptr().add(count);
-                _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, place));
+                _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(hit, told));
             }
             count += hit.count_ones() as usize;
             done += 16;
         }
         (done, count)
+    }
+
+    /// As [`Bloom::windows`]; each of the turns that a hit tells of is a byte farther.
+    #[target_feature(enable = "avx512f")]
+    pub fn windows(told: &[u32], (first, stride): (u32, u32), windows: &mut Windows) -> usize {
+        if told.len() * stride as usize > WINDOWS_MAX {
+            return 0;
+        }
+        let one = _mm512_set1_epi32(1);
+        let mut count = 0;
+        for told in told.chunks(16) {
+            let lanes = ((1u32 << told.len()) - 1) as __mmask16;
+            // SAFETY: only as many lanes are read as there are hits.
+            let told = unsafe { _mm512_maskz_loadu_epi32(lanes, told.as_ptr().cast()) };
+            let place = _mm512_srli_epi32::<TOLD_AT>(told);
+            let mut window = _mm512_add_epi32(place, _mm512_set1_epi32(first as i32));
+            let mut turn = one;
+            for _ in 0..stride {
+                let here = _mm512_test_epi32_mask(told, turn);
+                // SAFETY: less than WINDOWS_MAX were written before, and SLACK is room for these sixteen.
+                unsafe {
+                    let to = windows.starts.as_mut_ptr().add(count);
+                    _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(here, window));
+                }
+                count += here.count_ones() as usize;
+                turn = _mm512_slli_epi32::<1>(turn);
+                window = _mm512_sub_epi32(window, one);
+            }
+        }
+        count
     }
 }
 
@@ -219,30 +325,42 @@ impl Stored for Bloom {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::random::Dice;
 
     #[test]
     fn all_instructions_find_the_same_places() {
-        let mut word = 1u32;
-        let chunk: Vec<u8> = (0..5000)
-            .map(|_| {
-                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (word >> 28) as u8
-            })
-            .collect();
+        let chunk = Dice(1).bytes(5000, 16);
         for (stride, block, fold) in
             [(8, 4, 0), (7, 4, 0x2020_2020), (3, 4, 0), (1, 2, 0), (1, 1, 0), (1, 3, 0)]
         {
             let lens = Lens { stride, block, fold };
             let four = |at: usize| u32::from_le_bytes(*chunk[at..].first_chunk().unwrap());
             let narrow = |four: u32| (four | fold) >> (32 - 8 * block);
-            let blocks: Vec<u32> = (0..200).map(|at| narrow(four(at * 11))).collect();
+            let mut blocks: Vec<Turned> =
+                (0..200).map(|at| (narrow(four(at * 11)), at as u32 % stride)).collect();
+            blocks.sort_unstable();
             let mut table = Bloom::new(lens, &blocks);
+            assert!(blocks.iter().all(|block| table.holds(*block)));
             let mut found = Vec::new();
             for speed in [Speed::Portable, Speed::detect()] {
                 table.speed = speed;
-                let mut hits = Hits::new();
-                let count = table.look(&chunk, 5, 1600, &mut hits);
-                found.push(hits.first(count).to_vec());
+                let (mut hits, mut windows, mut starts) = (Hits::new(), Windows::new(), Vec::new());
+                for first in (5..=chunk.len()).step_by(LOOKS_MAX * stride as usize) {
+                    let count = table.look(&chunk, first, 1600, &mut hits);
+                    for told in hits.first(count).chunks(WINDOWS_MAX / stride as usize) {
+                        let count = table.windows(told, first, &mut windows);
+                        starts.extend_from_slice(windows.first(count));
+                    }
+                }
+                // Sixteen at once come in another order.
+                starts.sort_unstable();
+                found.push(starts);
+            }
+            for place in (5..=chunk.len()).step_by(stride as usize) {
+                let here = narrow(four(place - 4));
+                let start = |turn: u32| (place as u32).wrapping_sub(block + turn);
+                let mut turns = (0..stride).filter(|turn| table.holds((here, *turn)));
+                assert!(turns.all(|turn| found[0].binary_search(&start(turn)).is_ok()));
             }
             assert!(!found[0].is_empty());
             assert_eq!(found[0], found[1], "stride {stride}, block {block}");

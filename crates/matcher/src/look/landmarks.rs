@@ -120,16 +120,11 @@ mod avx512 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::random::Dice;
 
     #[test]
     fn all_instructions_find_the_same_places() {
-        let mut word = 1u32;
-        let bytes: Vec<u8> = (0..700)
-            .map(|_| {
-                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (word >> 29) as u8
-            })
-            .collect();
+        let bytes = Dice(1).bytes(700, 8);
         let landmark = |at, mask, value| Landmark { at, mask, value };
         for both in
             [[landmark(0, 0xff, 3), landmark(1, 0xff, 5)], [landmark(7, 0xfb, 3), landmark(2, 0xff, 0)]]

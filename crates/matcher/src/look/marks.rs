@@ -148,22 +148,19 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::random::Dice;
 
     fn compare<const PAIRS: usize>(pairs: [[u8; 2]; PAIRS]) {
         let marks = Marks::new(pairs);
-        let mut word = 1u32;
-        let mut next = || {
-            word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            usize::from((word >> 24) as u8)
-        };
+        let mut dice = Dice(1);
         for length in (0..600usize).chain([5000]) {
-            let mut bytes: Vec<u8> = (0..length).map(|_| next() as u8).collect();
+            let mut bytes = dice.bytes(length, 256);
             // Some of them side by side and one over the other, and some at the edges of blocks.
             for at in [0, 1, 62, 63, 64, 65, 127, 128, 190, length.saturating_sub(2)] {
-                if next() < 40
+                if dice.roll(256) < 40
                     && let Some(place) = bytes.get_mut(at..at + 2)
                 {
-                    place.copy_from_slice(&pairs[next() % PAIRS]);
+                    place.copy_from_slice(&pairs[dice.roll(PAIRS as u64) as usize]);
                 }
             }
             let stands =

@@ -275,6 +275,7 @@ mod tests {
     use super::*;
     use crate::blocks::Folding;
     use crate::rates::Rates;
+    use crate::tests::random::Dice;
 
     fn shares() -> Shares {
         Shares::new(&Rates::new(Folding::None))
@@ -282,12 +283,9 @@ mod tests {
 
     #[test]
     fn all_instructions_find_the_same_places() {
-        let mut word = 1u32;
-        let mut next = || {
-            word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (word >> 24) as u8
-        };
-        let chunk: Vec<u8> = (0..5000).map(|_| next()).collect();
+        let mut dice = Dice(1);
+        let chunk = dice.bytes(5000, 256);
+        let mut next = || dice.roll(256) as u8;
         for count in [1, 8, 9, 300, 65_536] {
             let listed: Vec<[u8; 2]> = match count {
                 65_536 => (0..=u16::MAX).map(u16::to_le_bytes).collect(),

@@ -1,6 +1,6 @@
 //! What matches, at every cut. Rule: each table row says the pattern, the content and the matches.
 
-mod random;
+pub(crate) mod random;
 mod reference;
 
 use super::*;
@@ -115,6 +115,24 @@ fn hostile_content_stays_bounded() {
     assert_eq!((of(0), of(1), of(3)), (1, 1, 6000 - 600 + 1));
     // The one `c` ends a match from each of two starts.
     assert_eq!(of(4), 2);
+}
+
+#[test]
+fn ends_are_counted_however_many_starts_lead_there() {
+    let wildcard = |hex| Wildcard::parse(hex).unwrap().counted_by(CountedBy::Ends);
+    let mut set = PatternSet::new();
+    // The last has its rarest piece at the end, where many starts are taken at once.
+    for hex in ["6161{0-128}6161", "61{0-100}61{0-100}6262", "6161{1-3}6262*6161{1-3}6262", "61{0-60}626263"]
+    {
+        set.add(&wildcard(hex), Case::Sensitive, Anchor::Anywhere).unwrap();
+    }
+    let database = set.compile().unwrap();
+    let content = [&[b'a'; 6000][..], b"bbbc", &[b'a'; 300], b"bbb"].concat();
+    let whole = scan_cut(&database, &content, &[]);
+    let cuts: Vec<usize> = (0..content.len()).step_by(97).collect();
+    assert_eq!(scan_cut(&database, &content, &cuts), whole);
+    let of = |id: u32| whole.iter().filter(|found| found.0 == id).count();
+    assert_eq!([of(0), of(1), of(2), of(3)], [5997 + 299, 2 + 2, 2, 1]);
 }
 
 #[test]

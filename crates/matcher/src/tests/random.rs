@@ -1,15 +1,20 @@
 //! Random patterns over few letters, against the reference. Rule: seeded, so that a failure comes back.
 
 use super::{Found, at_every_cut, reference, scan_cut, scan_for};
-use crate::wildcard::{Cell, Edge, Node, Wildcard};
+use crate::wildcard::{Cell, CountedBy, Edge, Node, Wildcard};
 use crate::{Anchor, Case, PatternId, PatternSet, Sought};
 
-pub(super) struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
     pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
+    }
+
+    /// So many bytes, each below `sides`.
+    pub fn bytes(&mut self, count: usize, sides: u64) -> Vec<u8> {
+        (0..count).map(|_| self.roll(sides) as u8).collect()
     }
 
     fn cell(&mut self) -> Cell {
@@ -43,7 +48,8 @@ impl Dice {
         if self.roll(8) == 0 {
             nodes.push(Node::Edge([Edge::Word, Edge::Line, Edge::NotAlphanumeric][self.roll(3) as usize]));
         }
-        Wildcard { nodes }
+        let counted_by = [CountedBy::Starts, CountedBy::Ends][self.roll(2) as usize];
+        Wildcard { nodes, counted_by }
     }
 
     fn joint(&mut self, nodes: &mut Vec<Node>) {
@@ -51,7 +57,8 @@ impl Dice {
         nodes.push(match self.roll(8) {
             0 => Node::Gap { min, max: None },
             1 => Node::Gap { min, max: Some(min) },
-            2 | 3 => Node::Gap { min, max: Some(min + self.roll(4) as u32) },
+            2 => Node::Gap { min, max: Some(min + self.roll(4) as u32) },
+            3 => Node::Near { min, max: min + self.roll(4) as u32 },
             4 => Node::Gap { min, max: Some(min + 129) },
             5 => Node::Choice((0..1 + self.roll(3)).map(|_| self.cells(1, 3)).collect()),
             6 => Node::Choice((0..1 + self.roll(3)).map(|_| self.cells(2, 2)).collect()),

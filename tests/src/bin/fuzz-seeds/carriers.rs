@@ -1,4 +1,4 @@
-//! Seeds of what is read by LZMA, of 7z, cpio, ar and RPM, and of programs and discs that carry archives. Rule: small, by each
+//! Seeds of what is read by LZMA, of 7z, cpio, ar and RPM, and of programs, scripts and discs that carry archives. Rule: small, by each
 //! format's own program.
 
 use crate::{CUTS, Corpus};
@@ -7,7 +7,7 @@ use lockgate_tests::mail;
 use std::process::Command;
 
 /// How each is made, and the first byte by which the target knows it.
-const LINES: [(u8, &str, &str); 32] = [
+const LINES: [(u8, &str, &str); 37] = [
     (0, "xz", "xz -c in/text.txt"),
     (0, "xz-x86", "xz -c --check=sha256 --x86 --lzma2 in/code.bin"),
     (0, "xz-delta", "xz -c --check=crc32 --delta=dist=3 --arm --lzma2 in/code.bin; xz -c in/text.txt"),
@@ -54,7 +54,12 @@ const LINES: [(u8, &str, &str); 32] = [
     (7, "lha-in-program", "jlha a p.lzh in/text.txt > log; cat in/code.bin p.lzh"),
     (7, "arj-in-program", "arj a q.arj in/text.txt > log; cat in/code.bin q.arj"),
     (7, "cab-in-program", "gcab -c r.cab in/text.txt > log; cat in/code.bin r.cab"),
-    (7, "bzip2-in-script", "printf '#!/bin/sh\\ntail -n +3 $0 | bzip2 -d\\nexit\\n'; bzip2 -c in/text.txt"),
+    (9, "bzip2-in-script", "printf '#!/bin/sh\\n'; bzip2 -c in/text.txt"),
+    (9, "gzip-in-script", "printf '#!/bin/sh\\n'; gzip -c in/text.txt"),
+    (9, "xz-in-script", "printf '#!/bin/sh\\n'; xz -c in/text.txt"),
+    (9, "lzma-in-script", "printf '#!/bin/sh\\n'; xz --format=lzma -c in/text.txt"),
+    (9, "lzip-in-script", "printf '#!/bin/sh\\n'; lzip -c in/text.txt"),
+    (9, "zstd-in-script", "printf '#!/bin/sh\\n'; zstd -q -c in/text.txt"),
     (7, "zip-in-program", "zip -qr o.zip in; cat in/code.bin o.zip"),
 ];
 

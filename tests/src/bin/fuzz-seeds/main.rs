@@ -488,6 +488,8 @@ fn patterns(corpus: &Corpus) {
         "I6162(63|44)65",
         "61626364??????65666768",
         "(616263|646566)67686970",
+        "X6162{1-30}6364",
+        "X61{0-9}626364*61{1-2}63",
     ];
     let stream = b"abcde ABCDE abXcde abc123def abcddef\0\0\0\0\0\0 abcdefghi word abc\nabc\r\nabc abcabc dabc ghip      abcde".repeat(3);
     for (index, pattern) in patterns.iter().enumerate() {

@@ -13,7 +13,7 @@ pub(super) enum Verdict {
     Perhaps,
     /// An archive, of that length if it is known.
     Archive(Option<u64>),
-    /// The end of a line, and behind it what a script unpacks (`gzexe`, `bzexe`, `makeself`): the rest of itself.
+    /// The end of a line, and behind it what a script unpacks (`gzexe`, `bzexe`, `makeself`): the rest of itself, packed.
     Line,
 }
 
@@ -108,19 +108,34 @@ fn arj(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// gzip by all of its header that is not free, and bzip2 with its first block.
+/// What begins behind a line's end: its magic, so many bytes with both, and what else there must be.
+type Packed = (&'static [u8], usize, fn(&[u8]) -> bool);
+
+/// Each by all of its header that is not free; of bzip2, the first block's too.
+const PACKED: [Packed; 7] = [
+    (b"\n\x1f\x8b\x08", 11, |gzip| {
+        gzip[4] < 0x20 && matches!(gzip[9], 0 | 2 | 4) && matches!(gzip[10], 0..=13 | 255)
+    }),
+    (b"\nBZh", 11, |bzip2| matches!(bzip2[4], b'1'..=b'9') && bzip2[5..11] == *b"1AY&SY"),
+    (b"\n\xfd7zXZ\0\0", 13, |xz| crc32fast::hash(&xz[7..9]) == u32_le(xz, 9)),
+    // The bit that is reserved, in the frame's descriptor.
+    (b"\n\x28\xb5\x2f\xfd", 6, |zstd| zstd[5] & 8 == 0),
+    // Properties as programs have them, a dictionary of 2^n bytes, a length that is unknown or below 1 TiB.
+    (b"\n\x5d\0\0", 14, |lzma| {
+        let (dictionary, length) = (u32_le(lzma, 2), u64_le(lzma, 6));
+        dictionary.is_power_of_two() && (length == u64::MAX || length >> 40 == 0)
+    }),
+    // The dictionary's bits, and of the last the bits of a code.
+    (b"\nLZIP\x01", 7, |lzip| matches!(lzip[6] & 31, 12..=29)),
+    (b"\n\x1f\x9d", 4, |compress| matches!(compress[3] & 0x7f, 9..=16)),
+];
+
+/// The end of a line that something packed begins behind.
 fn line(bytes: &[u8]) -> Verdict {
-    let gzip = header(bytes, b"\n\x1f\x8b\x08", 11, |bytes| {
-        let is_one = bytes[4] < 0x20 && matches!(bytes[9], 0 | 2 | 4) && matches!(bytes[10], 0..=13 | 255);
-        is_one.then_some(Verdict::Line)
+    let each = PACKED.iter().map(|(magic, length, is_one)| {
+        header(bytes, magic, *length, |bytes| is_one(bytes).then_some(Verdict::Line))
     });
-    if gzip != Verdict::No {
-        return gzip;
-    }
-    header(bytes, b"\nBZh", 11, |bytes| {
-        let is_one = matches!(bytes[4], b'1'..=b'9') && bytes[5..11] == *b"1AY&SY";
-        is_one.then_some(Verdict::Line)
-    })
+    { each }.find(|verdict| *verdict != Verdict::No).unwrap_or(Verdict::No)
 }
 
 /// `-lh5-` and its kin, in a header that sums up (levels 0 and 1), or whose first extension is its check sum (level 2).

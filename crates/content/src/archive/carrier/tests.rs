@@ -77,10 +77,19 @@ fn scripts_unpack_the_rest_of_themselves() {
     let of = |guise| move || Box::new(CarrierDecoder::new(&Pool::new(1 << 20), guise)) as Box<dyn Decoder>;
     let gzip = [&b"\x1f\x8b\x08\x08\x12\x34\x56\x78\x02\x03name\0"[..], &noise(5, 90)].concat();
     let bzip2 = [&b"BZh91AY&SY"[..], &noise(6, 90)].concat();
-    for packed in [gzip, bzip2] {
-        for before in
-            [&b"#!/bin/sh\ntail -n +3 $0 | unpack\n"[..], b"#!\n\n", b"#!\n\x1f\n\x1f\x8b\nB\nBZh\n"]
-        {
+    let mut xz = [&b"\xfd7zXZ\0\0\x04"[..], &[0; 4], &noise(7, 90)].concat();
+    let sum = crc32fast::hash(&xz[6..8]).to_le_bytes();
+    xz[8..12].copy_from_slice(&sum);
+    let zstd = [&b"\x28\xb5\x2f\xfd\x04"[..], &noise(8, 90)].concat();
+    let lzma = [&b"\x5d\0\0\x80\0"[..], &[0xff; 8], &noise(9, 90)].concat();
+    let lzip = [&b"LZIP\x01\x0c"[..], &noise(10, 90)].concat();
+    let compress = [&b"\x1f\x9d\x90"[..], &noise(11, 90)].concat();
+    for packed in [gzip, bzip2, xz, zstd, lzma, lzip, compress] {
+        for before in [
+            &b"#!/bin/sh\ntail -n +3 $0 | unpack\n"[..],
+            b"#!\n\n",
+            b"#!\n\x1f\n\x1f\x8b\nB\nBZh\n\xfd7z\nLZIP\n-lh7z\n",
+        ] {
             let script = [before, &packed].concat();
             let said = assert_cut_invariant(&of(Guise::Script), &script);
             assert_eq!(children(&said), [("1".to_owned(), packed.clone())]);
@@ -117,11 +126,21 @@ fn what_is_nearly_one_is_none() {
 
 #[test]
 fn many_beginnings_are_passed_quickly() {
-    for four in [&b"Rar!"[..], b"\x60\xea\xff\0", b"7z\xbc\xaf", b"-lh5", b"MSCF\0\0\0\0", b"\n\x1f\x8b\x08"]
-    {
+    let script = || Box::new(CarrierDecoder::new(&Pool::new(1 << 20), Guise::Script)) as Box<dyn Decoder>;
+    for four in [
+        &b"Rar!"[..],
+        b"\x60\xea\xff\0",
+        b"7z\xbc\xaf",
+        b"-lh5",
+        b"MSCF\0\0\0\0",
+        b"\n\x1f\x8b\x08",
+        b"\n\xfd7zXZ\0",
+    ] {
         let long = four.repeat(100_000);
-        assert_eq!(trace(&mut *open(), [&long[..]]), [Said::End]);
-        assert_eq!(trace(&mut *open(), long.chunks(5)), [Said::End]);
+        for open in [&open as &dyn Fn() -> Box<dyn Decoder>, &script] {
+            assert_eq!(trace(&mut *open(), [&long[..]]), [Said::End]);
+            assert_eq!(trace(&mut *open(), long.chunks(5)), [Said::End]);
+        }
     }
 }
 

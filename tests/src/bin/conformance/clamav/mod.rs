@@ -4,6 +4,7 @@
 
 mod cause;
 mod choice;
+mod counts;
 mod file;
 mod pattern;
 mod witness;
@@ -59,7 +60,9 @@ pub fn check(directory: &Path) -> Vec<String> {
     }
     lists.write("generated.hdb", hash_lines(&hashed));
     println!("clamav: seed {seed}: {} signatures drawn, {count} files; not made: {unmade:?}", drawn.len());
-    compare(&place, &lists)
+    let mut wrong = compare(&place, &lists);
+    wrong.extend(counts::compare(&mut random));
+    wrong
 }
 
 /// The databases to draw from.
