@@ -67,6 +67,9 @@ type Told = Option<Box<Vec<(u32, u64, u64)>>>;
 /// Segments, and where they start or end. Few streams have any.
 type Edges = Option<Box<BTreeSet<(u32, u64)>>>;
 
+/// The ends of segments, and the first start that leads to each. Few streams have any.
+type Ended = Option<Box<BTreeMap<(u32, u64), u64>>>;
+
 /// What is known of matches that aren't complete.
 #[derive(Default, Debug)]
 struct Found {
@@ -78,7 +81,7 @@ struct Found {
     muted: Option<Box<Muted>>,
     events: Vec<Event>,
     /// Ends since the last report, and the first start that leads there, of segments that are counted by them.
-    ended: Option<Box<BTreeMap<(u32, u64), u64>>>,
+    ended: Ended,
     spans: Vec<Span>,
     led: Option<Box<Led>>,
 }
@@ -530,7 +533,7 @@ impl Found {
 fn ends_of<'a>(
     (segment, start): (u32, u64),
     events: &'a mut Vec<Event>,
-    ended: &'a mut Option<Box<BTreeMap<(u32, u64), u64>>>,
+    ended: &'a mut Ended,
 ) -> impl FnMut(u64, u64) + 'a {
     move |end, known| {
         let first = ended.get_or_insert_default().entry((segment, end)).or_insert(u64::MAX);
