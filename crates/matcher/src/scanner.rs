@@ -10,7 +10,7 @@ use crate::segment::Link;
 use crate::set::PatternId;
 use crate::view::{More, View};
 use crate::wildcard::CountedBy;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A larger chunk is scanned in pieces of this size, so that what is found in one go is bounded.
 const PIECE_BYTES: usize = 64 << 10;
@@ -67,6 +67,9 @@ type Told = Option<Box<Vec<(u32, u64, u64)>>>;
 /// Segments, and where they start or end. Few streams have any.
 type Edges = Option<Box<BTreeSet<(u32, u64)>>>;
 
+/// The ends of segments, and the first start that leads to each. Few streams have any.
+type Ended = Option<Box<BTreeMap<(u32, u64), u64>>>;
+
 /// What is known of matches that aren't complete.
 #[derive(Default, Debug)]
 struct Found {
@@ -77,8 +80,8 @@ struct Found {
     links: Option<Box<Links>>,
     muted: Option<Box<Muted>>,
     events: Vec<Event>,
-    /// Ends since the last report of segments that are counted by them.
-    ended: Edges,
+    /// Ends since the last report, and the first start that leads there, of segments that are counted by them.
+    ended: Ended,
     spans: Vec<Span>,
     led: Option<Box<Led>>,
 }
@@ -448,7 +451,7 @@ impl Found {
         Taken::Yes
     }
 
-    /// Verifies a segment of which each end counts once. Starts come in order, so that the first is told that leads there.
+    /// Verifies a segment of which each end counts once.
     fn verify_all(&mut self, database: &Database, id: u32, start: u64, view: &View<'_>) -> Taken {
         let atoms = database.segments[id as usize].atoms;
         let mut tell = ends_of((id, start), &mut self.events, &mut self.ended);
@@ -468,9 +471,14 @@ impl Found {
     fn report(&mut self, database: &Database, on_match: &mut dyn FnMut(Match) -> Interest) {
         // Mostly each search tells in order.
         self.events.sort();
-        self.ended = None;
+        let ended = self.ended.take();
+        // Of several starts that lead to one end the first counts: they come in any order.
+        let is_first = |event: &Event| {
+            let first = ended.as_ref().and_then(|ended| ended.get(&(event.segment, event.end)));
+            first.is_none_or(|first| *first == event.start)
+        };
         for event in self.events.drain(..) {
-            if is_muted(&self.muted, event.segment) {
+            if is_muted(&self.muted, event.segment) || !is_first(&event) {
                 continue;
             }
             let segment = &database.segments[event.segment as usize];
@@ -521,14 +529,16 @@ impl Found {
     }
 }
 
-/// Tells of each end of a segment from some start that no other start has led to.
+/// Tells of each end of a segment from some start that no earlier start has led to so far.
 fn ends_of<'a>(
     (segment, start): (u32, u64),
     events: &'a mut Vec<Event>,
-    ended: &'a mut Edges,
+    ended: &'a mut Ended,
 ) -> impl FnMut(u64, u64) + 'a {
     move |end, known| {
-        if ended.get_or_insert_default().insert((segment, end)) {
+        let first = ended.get_or_insert_default().entry((segment, end)).or_insert(u64::MAX);
+        if start < *first {
+            *first = start;
             events.push(Event { known, segment, start, end });
         }
     }
