@@ -6,7 +6,6 @@ use crate::encoded::Alphabet;
 use crate::look::Landmark;
 use crate::rates::Rates;
 use crate::segment::{Case, Fragment, LOOKBACK_MAX, PREFIX_WIDTH_MAX, cased};
-use crate::set::Content;
 use crate::view::View;
 use crate::wildcard::Cell;
 
@@ -77,12 +76,9 @@ impl Chosen {
 }
 
 impl Choice {
-    pub fn new(content: Content) -> Self {
+    pub fn new(plain: Rates) -> Self {
         Choice {
-            plain: match content {
-                Content::Any => Rates::with_fours(),
-                Content::Text => Rates::new(Folding::None),
-            },
+            plain,
             folded: Rates::new(Folding::Ascii),
             crowds: vec![0; 1 << CROWD_BITS],
             looks: Vec::new(),
@@ -96,7 +92,6 @@ impl Choice {
         let mut best: Option<(f32, &Fragment, usize)> = None;
         for fragment in fragments {
             let bytes = &fragment.bytes[..usable(fragment)];
-            let is_text = |bytes: &[u8]| bytes.iter().all(|byte| Alphabet::Text.has(*byte));
             let has_other = !is_text(bytes);
             self.looks.clear();
             for (at, looked_at) in bytes.windows(block).enumerate().skip(reach) {
@@ -184,6 +179,11 @@ fn slot(known: &[u8]) -> usize {
 /// The longest run of bytes that can be searched for.
 pub(crate) fn length_max(fragments: &[Fragment]) -> usize {
     fragments.iter().map(usable).max().unwrap_or(0)
+}
+
+/// Whether these are characters of text alone.
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| Alphabet::Text.has(*byte))
 }
 
 /// The bit that tells a letter's cases apart.

@@ -4,6 +4,7 @@ use crate::blocks::{Folding, Shape, When};
 use crate::database::Rank;
 use crate::fragment::{self, Choice, Chosen, Window};
 use crate::look::Lens;
+use crate::rates::Rates;
 use crate::segment::{Case, LOOKBACK_MAX, Piece};
 use crate::set::{Anchor, Call, Content, Pattern};
 use crate::short::PAIR;
@@ -30,6 +31,9 @@ const PAIRED_MAX: u32 = 1024;
 /// What each of these costs at each place of text, in looks: pairs stand everywhere there. Measured with 40 to 250 of them in a page of the
 /// web.
 const PAIRED_COST: f64 = 1.0 / 200.0;
+
+/// Patterns are made of words, too, if one of so many segments is text.
+const WORDS_SHARE: usize = 64;
 
 /// So few longer ones are searched in one pass.
 const FOLDED_MAX: u32 = 4096;
@@ -88,7 +92,11 @@ impl Plan {
             }
         }
         groups.values_mut().for_each(|group| group.choose(content));
-        Plan { choice: Choice::new(content), runs: BTreeSet::new(), groups }
+        let rates = match content {
+            Content::Any if has_words(patterns) => Rates::with_fours(),
+            _ => Rates::new(Folding::None),
+        };
+        Plan { choice: Choice::new(rates), runs: BTreeSet::new(), groups }
     }
 
     /// How a segment is searched, and for what.
@@ -213,6 +221,17 @@ fn shape((block, stride, folding): (usize, usize, Folding), until: u64, (rank, c
         (true, Call::Asked) => When::AskedLed,
     };
     Shape { stride: stride as u32, block: block as u32, folding, until, when }
+}
+
+/// Whether so many are text that how often words stand in content counts. Else the hashes of four bytes only do harm: rare bytes
+/// pass for a word that they share one with, windows in text are chosen in their place, and text is not passed over.
+fn has_words(patterns: &[Pattern]) -> bool {
+    let pieces = || patterns.iter().flat_map(|pattern| &pattern.pieces);
+    let is_text = |piece: &&Piece| {
+        !piece.fragments.is_empty()
+            && piece.fragments.iter().all(|fragment| fragment::is_text(&fragment.bytes))
+    };
+    pieces().filter(is_text).count() * WORDS_SHARE > pieces().count()
 }
 
 /// Up to where windows of a pattern with this anchor are searched for.
