@@ -219,14 +219,14 @@ mod tests {
             let keys: Vec<u64> = (0..100).map(|at| key(eight(at * 11) | fold, mask)).collect();
             let mut sieve = Sieve::new(keys.iter().copied(), keys.len());
             // Of the last ones not all bytes are in the chunk.
-            let places: Vec<u32> = (0..=5010).step_by(3).collect();
+            let places: Vec<u32> = (0..=5010).step_by(2).collect();
             let mut expected: Vec<u32> = places
                 .iter()
                 .filter_map(|place| place.checked_sub(7))
                 .filter(|start| *start <= 4992 && sieve.passes(key(eight(*start as usize) | fold, mask)))
                 .collect();
             expected.sort_unstable();
-            assert!(expected.len() >= 16);
+            assert!(expected.len() >= 33);
             for speed in [Speed::Portable, Speed::detect()] {
                 sieve.speed = speed;
                 let mut found = Vec::new();
