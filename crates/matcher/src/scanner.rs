@@ -4,7 +4,7 @@ use crate::blocks::{Candidate, When};
 use crate::database::{Database, Rank};
 use crate::links::Links;
 use crate::one;
-use crate::program::{Outcome, Program, Span};
+use crate::program::{Outcome, Span, Walk};
 use crate::runs::{RunPart, RunWindow};
 use crate::segment::Link;
 use crate::set::PatternId;
@@ -82,6 +82,7 @@ struct Found {
     events: Vec<Event>,
     /// Ends since the last report, and the first start that leads there, of segments that are counted by them.
     ended: Ended,
+    walk: Walk,
     spans: Vec<Span>,
     led: Option<Box<Led>>,
 }
@@ -278,15 +279,16 @@ impl Scanner {
 impl Found {
     /// Goes on with the starts that waited for bytes.
     fn resume(&mut self, database: &Database, view: &View<'_>) {
-        let (events, ended) = (&mut self.events, &mut self.ended);
+        let (events, ended, walk) = (&mut self.events, &mut self.ended, &mut self.walk);
         self.pending.retain_mut(|pending| {
             let segment = &database.segments[pending.segment as usize];
             if segment.counted_by == CountedBy::Ends {
                 let mut found = ends_of((pending.segment, pending.start), events, ended);
-                database.program.resume_all(segment.atoms.1, &mut pending.spans, view, &mut found);
+                let way = (pending.start, segment.atoms.1);
+                walk.resume_all(&database.program, way, &mut pending.spans, view, &mut found);
                 return !pending.spans.is_empty();
             }
-            match database.program.resume(segment.atoms.1, &mut pending.spans, view) {
+            match walk.resume(&database.program, segment.atoms.1, &mut pending.spans, view) {
                 Outcome::Wait => return true,
                 Outcome::Dead => {}
                 Outcome::Match { end, known } => {
@@ -441,7 +443,7 @@ impl Found {
         if segment.counted_by == CountedBy::Ends {
             return self.verify_all(database, id, start, view);
         }
-        match database.program.begin(segment.atoms, start, &mut self.spans, view) {
+        match self.walk.begin(&database.program, segment.atoms, start, &mut self.spans, view) {
             Outcome::Dead => return Taken::No,
             Outcome::Match { end, known } => self.events.push(Event { known, segment: id, start, end }),
             Outcome::Wait => {
@@ -453,17 +455,19 @@ impl Found {
 
     /// Verifies a segment of which each end counts once.
     fn verify_all(&mut self, database: &Database, id: u32, start: u64, view: &View<'_>) -> Taken {
-        let atoms = database.segments[id as usize].atoms;
+        let (first, end) = database.segments[id as usize].atoms;
         let mut tell = ends_of((id, start), &mut self.events, &mut self.ended);
-        let (mut spans, mut taken) = (vec![Program::at_start(atoms, start)], Taken::No);
-        database.program.resume_all(atoms.1, &mut spans, view, &mut |end, known| {
+        let mut taken = Taken::No;
+        self.spans.clear();
+        self.spans.push(Span { atom: first, low: start, high: start });
+        self.walk.resume_all(&database.program, (start, end), &mut self.spans, view, &mut |end, known| {
             taken = Taken::Yes;
             tell(end, known);
         });
-        if spans.is_empty() {
+        if self.spans.is_empty() {
             return taken;
         }
-        self.pending.push(Pending { segment: id, start, spans });
+        self.pending.push(Pending { segment: id, start, spans: std::mem::take(&mut self.spans) });
         Taken::Yes
     }
 
