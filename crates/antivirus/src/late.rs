@@ -76,7 +76,7 @@ pub(crate) fn search(
             Found::At(at, end) => (at, end),
             Found::Nowhere => break,
             // The content's own reason: it would be no other when it came again.
-            Found::Spent => return Err(Reason::Unsupported),
+            Found::Spent => return Err(Reason::Work),
         };
         if shift.is_some_and(|shift| shift > 0 && !search.is_within && at as u64 > shift) {
             break;

@@ -241,7 +241,7 @@ impl Conversation {
             self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, direction)));
             if watch.takes_spent() {
-                around.eve.incomplete(flow, direction, Reason::Held);
+                around.eve.incomplete(flow, direction, Reason::Work);
             }
         }
         alarms.extend(self.waiting.extract_if(.., |alarm| alarm.direction == direction));
@@ -270,7 +270,7 @@ impl Conversation {
                 self.odd.extract_if(.., |(_, its)| *its == direction).for_each(|(name, _)| watch.event(name));
                 watch.end(flow, direction, &mut |alert| alarms.push(alarm_of(alert, direction)));
                 if watch.takes_spent() {
-                    around.eve.incomplete(flow, direction, Reason::Held);
+                    around.eve.incomplete(flow, direction, Reason::Work);
                 }
             }
             self.tell_all(&mut alarms, flow, None, around);
@@ -355,7 +355,7 @@ impl Conversation {
         go_on(speech, &mut Telling { flow, alarms, odd: &mut odd, expected, eve });
         let lost = self.waiting.drain(self.waiting.len().min(WAITING_MAX)..).next_back();
         if let Some(alarm) = lost {
-            around.eve.incomplete(flow, alarm.direction, Reason::Held);
+            around.eve.incomplete(flow, alarm.direction, Reason::Work);
         }
         for (name, direction) in odd {
             if self.odd.len() < WAITING_MAX {

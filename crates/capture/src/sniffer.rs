@@ -267,7 +267,7 @@ impl<W: Write> Observer for Ears<W> {
         if let Some(watch) = stray {
             watch.packet(packet, place, &mut |alert| alarms.push(alarm_of(alert, place.direction)));
             if watch.takes_spent() {
-                eve.incomplete_packet(packet, Reason::Held);
+                eve.incomplete_packet(packet, Reason::Work);
             }
         }
         let is_stopped = alarms.iter().any(|alarm| engines.stops(alarm));

@@ -219,7 +219,7 @@ impl Transmission {
             candidates.is_spent |= std::mem::take(&mut raw.is_spent);
         }
         if std::mem::take(&mut candidates.is_spent) {
-            sink.incomplete(part, Reason::Held);
+            sink.incomplete(part, Reason::Work);
         }
     }
 

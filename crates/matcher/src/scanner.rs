@@ -82,7 +82,7 @@ struct Found {
     events: Vec<Event>,
     /// Ends since the last report, and the first start that leads there, of segments that are counted by them.
     ended: Ended,
-    walk: Walk,
+    walk: Option<Box<Walk>>,
     spans: Vec<Span>,
     led: Option<Box<Led>>,
 }
@@ -279,7 +279,11 @@ impl Scanner {
 impl Found {
     /// Goes on with the starts that waited for bytes.
     fn resume(&mut self, database: &Database, view: &View<'_>) {
-        let (events, ended, walk) = (&mut self.events, &mut self.ended, &mut self.walk);
+        if self.pending.is_empty() {
+            return;
+        }
+        let (events, ended) = (&mut self.events, &mut self.ended);
+        let walk = self.walk.get_or_insert_default();
         self.pending.retain_mut(|pending| {
             let segment = &database.segments[pending.segment as usize];
             if segment.counted_by == CountedBy::Ends {
@@ -443,7 +447,13 @@ impl Found {
         if segment.counted_by == CountedBy::Ends {
             return self.verify_all(database, id, start, view);
         }
-        match self.walk.begin(&database.program, segment.atoms, start, &mut self.spans, view) {
+        let outcome = database.program.decide(segment.atoms, start, view).unwrap_or_else(|span| {
+            self.spans.clear();
+            self.spans.push(span);
+            let walk = self.walk.get_or_insert_default();
+            walk.resume(&database.program, segment.atoms.1, &mut self.spans, view)
+        });
+        match outcome {
             Outcome::Dead => return Taken::No,
             Outcome::Match { end, known } => self.events.push(Event { known, segment: id, start, end }),
             Outcome::Wait => {
@@ -460,7 +470,8 @@ impl Found {
         let mut taken = Taken::No;
         self.spans.clear();
         self.spans.push(Span { atom: first, low: start, high: start });
-        self.walk.resume_all(&database.program, (start, end), &mut self.spans, view, &mut |end, known| {
+        let walk = self.walk.get_or_insert_default();
+        walk.resume_all(&database.program, (start, end), &mut self.spans, view, &mut |end, known| {
             taken = Taken::Yes;
             tell(end, known);
         });

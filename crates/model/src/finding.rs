@@ -205,6 +205,8 @@ pub enum Reason {
     DecodedBytes,
     /// More than `part_held_bytes_max` would have to be held to read it.
     Held,
+    /// A rule or an expression would take more work than it may, or more rules were found at once than are kept.
+    Work,
     /// Only a range of the content was transferred.
     Partial,
     /// The process-wide budget of held bytes is spent.
@@ -217,7 +219,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Encrypted,
         Self::Damaged,
         Self::Truncated,
@@ -227,6 +229,7 @@ impl Reason {
         Self::Expansion,
         Self::DecodedBytes,
         Self::Held,
+        Self::Work,
         Self::Partial,
         Self::Budget,
         Self::Overload,
@@ -245,6 +248,7 @@ impl Reason {
             Self::Expansion => "expansion",
             Self::DecodedBytes => "decoded_bytes",
             Self::Held => "held",
+            Self::Work => "work",
             Self::Partial => "partial",
             Self::Budget => "budget",
             Self::Overload => "overload",

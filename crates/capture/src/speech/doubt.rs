@@ -62,11 +62,11 @@ impl Doubt {
     /// Nothing more comes. What a reading could not make out is no loss, since it is one of several; that rules were not asked of it
     /// is. Says whether that was so.
     pub fn finish(self, cut: Option<Reason>, alarms: &mut Vec<Alarm>) -> bool {
-        let mut is_held = false;
+        let mut is_spent = false;
         for reading in self.readings {
-            is_held |= reading.content.finish(cut, alarms).contains(&Reason::Held);
+            is_spent |= reading.content.finish(cut, alarms).contains(&Reason::Work);
         }
-        is_held
+        is_spent
     }
 }
 

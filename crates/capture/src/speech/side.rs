@@ -113,7 +113,7 @@ impl Side {
         if let Doubts::Before(doubt) | Doubts::Behind(doubt) | Doubts::Surplus(doubt) = doubts {
             let mut found = Vec::new();
             if doubt.finish(cut, &mut found) {
-                telling.incomplete(self.direction, Reason::Held);
+                telling.incomplete(self.direction, Reason::Work);
             }
             self.tell(found, telling);
         }

@@ -110,8 +110,8 @@ fn rules_that_were_not_asked_to_their_end_are_told_of() {
     let labels = [&[60][..], b"dd", &[b'a'; 58], &[60], &[b'b'; 60], &[60], &[b'c'; 60], &[0]].concat();
     let question = [&[0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], &labels, &[0, 1, 0, 1]].concat();
     let told = |events: &[Value]| {
-        let is_held = |event: &&Value| event["anomaly"]["reason"] == "held";
-        events.iter().filter(is_held).map(|event| event["proto"].clone()).collect::<Vec<_>>()
+        let is_work = |event: &&Value| event["anomaly"]["reason"] == "work";
+        events.iter().filter(is_work).map(|event| event["proto"].clone()).collect::<Vec<_>>()
     };
     let asked = [datagram(0, 5000, 53, &question)];
     assert_eq!(told(&heard(&costly("udp", ""), settings(), &asked)), ["UDP"]);

@@ -194,6 +194,13 @@ const INCOMPLETE_KEYS: &[Key<GroupDraft>] = &[
         "More than `limits.part_held_bytes_max` would have to be held.",
         |d, v| un(d, Reason::Held, v),
     ),
+    key(
+        "work",
+        ACTION,
+        "\"tag\"",
+        "A rule or an expression would take more work than it may: it was not asked to its end.",
+        |d, v| un(d, Reason::Work, v),
+    ),
     key("partial", ACTION, "\"tag\"", "Only a range of the content was transferred.", |d, v| {
         un(d, Reason::Partial, v)
     }),

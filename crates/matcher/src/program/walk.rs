@@ -56,23 +56,15 @@ struct Way<'a, 'v> {
     start: u64,
 }
 
-impl Walk {
-    /// Verifies the atoms `first..end` from a start. On [`Outcome::Wait`] the spans are left in `spans`.
-    pub fn begin(
-        &mut self,
-        program: &Program,
-        (first, end): (u32, u32),
-        start: u64,
-        spans: &mut Vec<Span>,
-        view: &View<'_>,
-    ) -> Outcome {
-        spans.clear();
-        // Most candidates are a row of runs, most of them wrong: no set is needed for those.
+impl Program {
+    /// Verifies the atoms `first..end` from a start: decides, or tells from where on sets of places are needed.
+    pub fn decide(&self, (first, end): (u32, u32), start: u64, view: &View<'_>) -> Result<Outcome, Span> {
+        // Most candidates are a row of runs, most of them wrong.
         let (mut atom, mut at) = (first, start);
         while atom < end {
-            let agreement = match program.atoms[atom as usize] {
+            let agreement = match self.atoms[atom as usize] {
                 Atom::Run(run) => {
-                    let agreement = program.compare(run, at, view);
+                    let agreement = self.compare(run, at, view);
                     if agreement == Agreement::Yes {
                         at += u64::from(run.length);
                     }
@@ -83,7 +75,7 @@ impl Walk {
                     Agreement::Yes
                 }
                 Atom::Gap { .. } | Atom::EdgeAfter(_) => break,
-                group => match program.only_way(group, at, view) {
+                group => match self.only_way(group, at, view) {
                     Some(Ok(behind)) => {
                         at = behind;
                         Agreement::Yes
@@ -94,18 +86,19 @@ impl Walk {
             };
             match agreement {
                 Agreement::Yes => atom += 1,
-                Agreement::No => return Outcome::Dead,
+                Agreement::No => return Ok(Outcome::Dead),
                 Agreement::Wait => break,
             }
         }
         if atom == end && at <= view.end() {
-            return Outcome::Match { end: at, known: at };
+            return Ok(Outcome::Match { end: at, known: at });
         }
-        spans.push(Span { atom, low: at, high: at });
-        self.resume(program, end, spans, view)
+        Err(Span { atom, low: at, high: at })
     }
+}
 
-    /// Goes on from `spans`.
+impl Walk {
+    /// Goes on from `spans`. On [`Outcome::Wait`] they say where to go on.
     pub fn resume(&mut self, program: &Program, end: u32, spans: &mut Vec<Span>, view: &View<'_>) -> Outcome {
         let mut best: Option<(u64, u64)> = None;
         let mut found = |end, known| best = Some(best.map_or((end, known), |best| best.min((end, known))));
