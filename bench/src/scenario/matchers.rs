@@ -4,7 +4,7 @@
 use crate::peers::hyperscan::{Hyperscan, Told};
 use crate::report::Table;
 use crate::signatures::Signatures;
-use lockgate_matcher::{Anchor, Case, Interest, PatternSet, Wildcard};
+use lockgate_matcher::{Anchor, Case, CountedBy, Interest, PatternSet, Wildcard};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 /// How much of each content is scanned.
 const CONTENT_BYTES: usize = 32 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
+const GAP_CONTENT_BYTES: usize = 4 << 20;
 /// How often files are taken again at most, where there are few.
 const ROUNDS_MAX: usize = 64;
 /// The shortest real fragment that is searched for; the shortest that others take too.
@@ -51,6 +52,28 @@ pub fn run(_directory: &Path) -> io::Result<()> {
                 table.row(&format!("{} {name}", literals.len()), &cells);
             }
         }
+    }
+    table.print();
+    behind_gaps()
+}
+
+/// Patterns of which each place of some content is a start that leads behind a gap: MB/s of the whole.
+fn behind_gaps() -> io::Result<()> {
+    let patterns = [
+        ("leads nowhere", "6161{0-128}6162", CountedBy::Starts),
+        ("each start told", "6161{0-128}6161", CountedBy::Starts),
+        ("each end told", "6161{0-128}6161", CountedBy::Ends),
+    ];
+    let content = vec![vec![b'a'; GAP_CONTENT_BYTES]];
+    let mut table =
+        Table::new("starts behind each of which a gap follows, MB/s of one core", &["pattern", "lockgate"]);
+    for (name, pattern, counted_by) in patterns {
+        let wildcard = Wildcard::parse(pattern).map_err(io::Error::other)?.counted_by(counted_by);
+        let mut set = PatternSet::new();
+        set.add(&wildcard, Case::Sensitive, Anchor::Anywhere).map_err(io::Error::other)?;
+        let database = set.compile().map_err(io::Error::other)?;
+        let (rate, _) = rate(&content, || Some(scan(&database, &content[0], Interest::More)));
+        table.row(name, &[format!("{rate:.1}")]);
     }
     table.print();
     Ok(())
@@ -111,19 +134,24 @@ impl Engines {
     }
 
     fn lockgate(&self, stream: &[u8]) -> usize {
-        let mut matches = 0;
-        let mut scanner = self.lockgate.scanner();
         let interest = if self.told == Told::All { Interest::More } else { Interest::NoMore };
-        let mut count = |_| {
-            matches += 1;
-            interest
-        };
-        for chunk in stream.chunks(CHUNK_BYTES) {
-            scanner.scan(&self.lockgate, chunk, &mut count);
-        }
-        scanner.finish(&self.lockgate, &mut count);
-        matches
+        scan(&self.lockgate, stream, interest)
     }
+}
+
+/// How many matches are told of.
+fn scan(database: &lockgate_matcher::Database, stream: &[u8], interest: Interest) -> usize {
+    let mut matches = 0;
+    let mut scanner = database.scanner();
+    let mut count = |_| {
+        matches += 1;
+        interest
+    };
+    for chunk in stream.chunks(CHUNK_BYTES) {
+        scanner.scan(database, chunk, &mut count);
+    }
+    scanner.finish(database, &mut count);
+    matches
 }
 
 /// MB for each processor second, and what a pass counts.

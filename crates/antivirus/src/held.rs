@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 /// The longest part that is kept, whatever is granted: ClamAV runs expressions on no longer ones either.
 const HELD_BYTES_MAX: usize = 25 << 20;
+/// While so much of what the process may hold is out, nothing more is kept.
+const POOL_PERCENT_MAX: u64 = 50;
 
 /// What is kept of a part.
 pub(crate) struct Held {
@@ -52,7 +54,7 @@ impl Held {
             return Err(Reason::Held);
         }
         // Most parts need not be held in the end; decoders cannot do without.
-        if !self.kept.has_room_for(chunk.len()) && self.kept.pool().is_half_taken() {
+        if !self.kept.has_room_for(chunk.len()) && self.kept.pool().is_taken_to(POOL_PERCENT_MAX) {
             return Err(Reason::Budget);
         }
         self.kept.push(chunk)

@@ -18,9 +18,10 @@
 //! # Bounds
 //!
 //! Verification of one start costs at most the pattern's length times how much its length may vary (256 bytes in a
-//! segment); what starts in a row have looked through behind a gap, the next one does not. A stream keeps a tail of [`Database::tail_bytes`], one entry for each start that still agrees and waits
-//! for bytes, and for each segment but the first at most 256 ranges of offsets where it may begin. Where more would be
-//! needed, ranges are joined: a match is never lost, and one too many may be reported.
+//! segment); what starts in a row have looked through behind a gap, the next one does not. A stream keeps a tail of
+//! [`Database::tail_bytes`], one entry for each start that still agrees and waits for bytes, and for each segment but the
+//! first at most 256 ranges of offsets where it may begin. Where more would be needed, ranges are joined: a match is never
+//! lost, and one too many may be reported.
 
 mod blocks;
 mod candidates;

@@ -141,10 +141,10 @@ impl Pool {
         self.bytes_max
     }
 
-    /// Whether half of what the process may hold is out: what can do without leaves the rest to what cannot.
-    pub fn is_half_taken(&self) -> bool {
+    /// Whether so much of what the process may hold is out, in percent: what can do without leaves the rest to what cannot.
+    pub fn is_taken_to(&self, percent: u64) -> bool {
         let whole = self.whole.as_ref().map_or(self, |(whole, _)| whole);
-        whole.bytes_taken().saturating_mul(2) >= whole.bytes_max
+        whole.bytes_taken().saturating_mul(100) >= whole.bytes_max.saturating_mul(percent)
     }
 
     fn take(&self, bytes: u64) -> Result<(), Reason> {

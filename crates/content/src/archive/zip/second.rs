@@ -11,6 +11,8 @@ use std::sync::Arc;
 const MET_BYTES: u64 = 96;
 /// Ends of directories that are remembered.
 const ENDS_MAX: usize = 8;
+/// While so much of what the process may hold is out, nothing is held: thousands of mails at once would each hold their share.
+const POOL_PERCENT_MAX: u64 = 25;
 /// What is said of the first entry that only the second reading meets.
 pub(super) const OTHER_ENTRIES: &str = "a zip's directory shows other entries than there are";
 
@@ -53,13 +55,13 @@ impl Second {
     }
 
     /// Bytes of the part, as they come. Most zips need no second reading in the end, and other decoders cannot do without
-    /// their memory: while half of it is out, nothing is held here.
+    /// their memory: while a quarter of it is out, nothing is held here.
     pub(super) fn see(&mut self, input: &[u8]) {
         if self.lost.is_some() {
             return;
         }
-        let held =
-            if self.grant.pool().is_half_taken() { Err(Reason::Budget) } else { self.held.push(input) };
+        let is_scarce = self.grant.pool().is_taken_to(POOL_PERCENT_MAX);
+        let held = if is_scarce { Err(Reason::Budget) } else { self.held.push(input) };
         if let Err(reason) = held {
             self.lose(reason);
         }
